@@ -259,3 +259,30 @@ def test_scatter_into_a_wider_accumulator() -> None:
 def test_overlapping_windows_are_summed() -> None:
     op = nest([20, 5], ["[d0, d1] : 20x5xf32"], ["add [d0 + d1] : 24xf32"], COPY.format("f32"))
     check(op, scale=10)
+
+
+LONG = {
+    "a line": ([2**20], "[d0] : 1048576x", "[] : "),
+    "rows": ([20, 70_000], "[d0, d1] : 20x70000x", "[d0] : 20x"),
+    "columns": ([30_000, 20], "[d0, d1] : 30000x20x", "[d1] : 20x"),
+    "a plane": ([1024, 300], "[d0, d1] : 1024x300x", "[] : "),
+    "planes": ([17, 3000, 9], "[d0, d1, d2] : 17x3000x9x", "[d0] : 17x"),
+    "far dimensions": ([300, 20, 300], "[d0, d1, d2] : 300x20x300x", "[d1] : 20x"),
+    "columns of planes": ([1000, 70, 20], "[d0, d1, d2] : 1000x70x20x", "[d2] : 20x"),
+}
+
+
+@pytest.mark.parametrize("shape", LONG)
+def test_errors_of_long_sums_do_not_grow(shape: str) -> None:
+    """Equal numbers are the worst case of a chain: each addition is rounded the same way."""
+    bounds, read, write = LONG[shape]
+    op = nest(bounds, [f"{read}f32"], [f"add {write}f32"], COPY.format("f32"))
+    x = np.full(bounds, 0.7, np.float32)
+    _, outputs = operands(op)
+    # of narrow vectors four times as many follow each other
+    for vector_bytes, error in ((64, 1.5e-6), (16, 6e-6)):
+        compiled = compile_nest(op, min(vector_bytes, host().vector_bytes))
+        (found,) = results(compiled, [x], outputs)
+        (again,) = results(compiled, [x], outputs, in_three)
+        assert found.tobytes() == again.tobytes()
+        np.testing.assert_allclose(found, float(x.flat[0]) * (x.size // found.size), rtol=error)

@@ -103,6 +103,8 @@ CASES = {
     "rows larger than a block": (softmax, (8, 20000), np.float32),
     "rows larger than the cache": (softmax, (3, 300000), np.float32),
     "column sums": (column_sums, (512, 130), np.float32),
+    "long sums": (column_sums, (4096, 32), np.float32),
+    "long sums of many rows": (column_sums, (96, 256, 8), np.float32),
 }
 
 

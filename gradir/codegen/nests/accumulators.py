@@ -1,12 +1,14 @@
 """Accumulators of the reductions of a pass: vectors that live in registers over its loops.
 
 They are written as stack slots, which LLVM turns into registers. Slot s of an output holds `lanes`
-partial results. The order of all that is combined is documented at `fold`.
+partial results. The order of all that is combined is documented at `fold` and in `space.Fold`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from typing import TypeAlias
 
 from gradir.codegen.nests.space import LinearWrite
@@ -21,6 +23,55 @@ from gradir.codegen.text.instructions import (
 
 Place: TypeAlias = tuple[int, str | None]
 """How many elements after the first one a slot's are, and its mask."""
+
+
+class Levels:
+    """The accumulators of one output on each level of folds, the innermost last.
+
+    What is the same in any order has one level.
+    """
+
+    def __init__(self, writer: PassWriter, write: LinearWrite, slots: int):
+        rounds = is_float(write.value_kind) and write.combiner in ("add", "multiply")
+        count = len(writer.one.folds) if rounds else 0
+        inside = [replace(write, resumes=False)] * count
+        self.all = [Accumulators(writer, w, slots) for w in (write, *inside)]
+
+    @property
+    def first(self) -> Accumulators:
+        return self.all[0]
+
+    @property
+    def last(self) -> Accumulators:
+        return self.all[-1]
+
+    @contextmanager
+    def folded(self, number: int) -> Generator[None]:
+        """What is combined inside goes to the level below fold `number`, then into its own."""
+        if len(self.all) == 1:
+            yield
+            return
+        outer, inner = self.all[number : number + 2]
+        inner.reset()
+        yield
+        outer.absorb(inner)
+
+
+@contextmanager
+def folded_loops(
+    writer: PassWriter, dims: Sequence[int], levels: Sequence[Levels]
+) -> Generator[None]:
+    """The blocks of the folds of some dimensions, and loops over all but the vector dimension."""
+    with ExitStack() as stack:
+        for dim in dims:
+            for number, fold in enumerate(writer.one.folds):
+                if fold.dim == dim:
+                    stack.enter_context(writer.loops.blocks(dim, fold.size))
+                    for each in levels:
+                        stack.enter_context(each.folded(number))
+            if dim != writer.one.vector_dim:
+                stack.enter_context(writer.loops.loop(dim))
+        yield
 
 
 class Accumulators:
@@ -87,6 +138,11 @@ class Accumulators:
 
     def _combined(self, lanes: int, left: str, right: str) -> str:
         return self.memory.combine(self.combiner, self.held, lanes, left, right)
+
+    def absorb(self, other: Accumulators) -> None:
+        """Combine the slots of another one of the same output into these."""
+        for slot, more in zip(self.slots, other.slots, strict=True):
+            self.set(slot, self._combined(self.lanes, self.get(slot), other.get(more)))
 
     def result(self, number: int) -> str:
         """What a slot has come to, as a vector of the output's kind."""

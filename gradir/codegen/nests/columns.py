@@ -1,17 +1,17 @@
 """Reductions that keep the vector dimension, and scattered outputs: a lane is its own element.
 
-Each output element is combined in the lexicographic order of the reduced dimensions. A block of
+Each output element is combined in the lexicographic order of the reduced dimensions, with the folds
+of `space.choose_folds` between them. A block of
 several vectors of elements goes through all of them at once. A scattered output is combined in
 memory, in the order of the dimensions that are not rows of it.
 """
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from math import prod
 
 from gradir.codegen.bodies.emitter import LlvmValue
-from gradir.codegen.nests.accumulators import Accumulators
+from gradir.codegen.nests.accumulators import Levels, folded_loops
 from gradir.codegen.nests.space import LinearWrite
 from gradir.codegen.nests.writer import PassWriter
 from gradir.codegen.text.memory import constant_mask
@@ -76,8 +76,8 @@ class _Columns:
         self.writer = writer
         self.masks = masks
         one = writer.one
-        self.totals = [
-            Accumulators(writer, w, len(masks))
+        self.levels = [
+            Levels(writer, w, len(masks))
             for w in one.writes
             if w.combiner != "none" and not w.in_memory
         ]
@@ -86,16 +86,16 @@ class _Columns:
     def write(self) -> None:
         writer, one = self.writer, self.writer.one
         places = list(self.masks.items())
-        for total in self.totals:
-            total.reset(places)
-        with ExitStack() as loops:
-            loops.enter_context(writer.arguments.hoisting(one.reduced, self.masks))
-            for dim in sorted(one.reduced):
-                loops.enter_context(writer.loops.loop(dim))
-            loops.enter_context(writer.arguments.hoisting(frozenset([one.vector_dim]), {}))
+        for each in self.levels:
+            each.first.reset(places)
+        with (
+            writer.arguments.hoisting(one.reduced, self.masks),
+            folded_loops(writer, sorted(one.reduced), self.levels),
+            writer.arguments.hoisting(frozenset([one.vector_dim]), {}),
+        ):
             for number, (shift, mask) in enumerate(self.masks.items()):
                 self._one_vector(number, shift, mask)
-        for total in self.totals:
+        for total in (each.first for each in self.levels):
             if total.write.resumes:
                 total.leave(places)
                 continue
@@ -106,7 +106,7 @@ class _Columns:
         writer = self.writer
         values = writer.body(shift, mask)
         writer.store_plain(values, shift, mask)
-        for total in self.totals:
+        for total in (each.last for each in self.levels):
             value = writer.vector(values[total.write.position], total.kind)
             total.combine(number, value, None)
         for write in self.scattered:

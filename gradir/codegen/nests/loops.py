@@ -97,6 +97,20 @@ class PassLoops:
             yield
 
     @contextmanager
+    def blocks(self, dim: int, size: int) -> Generator[None]:
+        """Blocks of `size` indices of a dimension's span: loops inside run over one of them."""
+        span, extent, chunk = self.spans[dim], self.one.bounds[dim], self.one.chunk
+        parts = chunk.size if chunk is not None and chunk.dim == dim else extent
+        with self.f.loop(span.low, span.high, size, at_least_once=True) as low:
+            high = self.add(low, size)
+            if extent % size or parts % size:
+                high = self.memory.intrinsic("smin", "i64", 1, high, span.high)
+            ends = self.f.emit(f"icmp eq i64 {high}, {extent}")
+            self.spans[dim] = Span(low, high, ends)
+            yield
+            self.spans[dim] = span
+
+    @contextmanager
     def ending(self, span: Span) -> Generator[None]:
         """What only the part that reaches the end of its dimension does."""
         if span.ends is None:

@@ -35,6 +35,8 @@ from gradir.codegen.nests.space import (
     Pass,
     ReductionChunk,
     choose_chunk,
+    choose_folds,
+    chunk_folds,
     interleave,
     narrow_lanes,
     normalize,
@@ -283,8 +285,9 @@ class NestPlanner:
         self, reduced: frozenset[int], writes: Sequence[LinearWrite], plain: Sequence[LinearWrite]
     ) -> None:
         chunk = choose_chunk(self.bounds, reduced)
+        folds = choose_folds(self.bounds, reduced, chunk)
         if chunk is None:
-            self.add(replace(self.make_pass([*writes, *plain]), reduced=reduced))
+            self.add(replace(self.make_pass([*writes, *plain]), reduced=reduced, folds=folds))
             return
         combines: list[Pass] = []
         partial: list[LinearWrite] = []
@@ -293,7 +296,7 @@ class NestPlanner:
             partial.append(first)
             combines.append(second)
         one = self.make_pass([*partial, *plain])
-        self.add(replace(one, reduced=reduced, chunk=chunk))
+        self.add(replace(one, reduced=reduced, chunk=chunk, folds=folds))
         for second in combines:
             self.add(second)
 
@@ -319,6 +322,7 @@ class NestPlanner:
             writes=(replace(write, offset=goal, position=0),),
             body=CopyBody(),
             reduced=frozenset([0]),
+            folds=chunk_folds(chunk.count),
             across_lanes=False,
             lanes=vector_lanes([kind], True, self.target),
         )

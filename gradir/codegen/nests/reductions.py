@@ -2,17 +2,17 @@
 
 An output of f32 keeps L = four vectors of partial results (see `accumulator_lanes`). Iteration d of
 the last dimension goes to partial result d mod L, over all reduced dimensions in lexicographic
-order; at the end they are folded in halves. So the order depends on the bounds, the output's access
+order, with the folds of `space.choose_folds` between them; at the end they are folded in halves. So
+the order depends on the bounds, the output's access
 and type and the vector width alone. (Small windows are in `nest_columns`, see `choose_vector_dim`.)
 """
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from math import prod
 
 from gradir.codegen.bodies.emitter import LlvmValue
-from gradir.codegen.nests.accumulators import Accumulators, Place
+from gradir.codegen.nests.accumulators import Accumulators, Levels, Place, folded_loops
 from gradir.codegen.nests.space import accumulator_lanes
 from gradir.codegen.nests.writer import UNROLL_SIZE, PassWriter
 
@@ -26,10 +26,11 @@ def write_row_reduction(writer: PassWriter) -> None:
     rows = _RowReduction(writer)
     with writer.items.each(writer.items.choose(kept, inner, 1)):
         rows.begin()
-        with ExitStack() as loops:
-            for dim in reduced:
-                loops.enter_context(writer.loops.loop(dim))
-            loops.enter_context(writer.arguments.hoisting(frozenset([one.vector_dim]), {}))
+        with (
+            folded_loops(writer, reduced, rows.levels),
+            writer.arguments.hoisting(frozenset([one.vector_dim]), {}),
+            folded_loops(writer, [one.vector_dim], rows.levels),
+        ):
             rows.along()
         rows.finish()
 
@@ -51,14 +52,15 @@ class _RowReduction:
         # short rows touch few slots; else one vector at a time, turning the slots round
         self.unrolled = size * min(most, self.vectors) <= UNROLL_SIZE or self.vectors == 1
         self.unroll = most if self.unrolled else 1
-        self.totals = [
-            Accumulators(writer, w, min(n, self.vectors) if self.unrolled else n)
+        self.levels = [
+            Levels(writer, w, min(n, self.vectors) if self.unrolled else n)
             for w, n in zip(self.writes, self.total_slots, strict=True)
         ]
+        self.totals = [each.last for each in self.levels]
 
     def begin(self) -> None:
-        for total in self.totals:
-            total.reset(self._places(total))
+        for each in self.levels:
+            each.first.reset(self._places(each.first))
 
     def _places(self, total: Accumulators) -> list[Place]:
         return [(k * self.writer.lanes, None) for k in range(len(total.slots))]
@@ -108,7 +110,8 @@ class _RowReduction:
         return self.writer.vector(values[total.write.position], total.kind)
 
     def finish(self) -> None:
-        for total, slots in zip(self.totals, self.total_slots, strict=True):
+        firsts = [each.first for each in self.levels]
+        for total, slots in zip(firsts, self.total_slots, strict=True):
             if total.write.resumes:
                 total.leave(self._places(total))
                 continue

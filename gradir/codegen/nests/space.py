@@ -25,8 +25,13 @@ LARGEST_WINDOW = 16
 # changes the bits of results. At least so many parallel iterations, or kept columns (32 items of
 # `columns.ITEM_COLUMNS`), can be shared out as they are.
 ENOUGH_ITEMS, ENOUGH_COLUMNS = 16, 8192
-# The most chunks, and the least elements of one. A space that is cut has at least four.
-MOST_CHUNKS, CHUNK_ELEMENTS = 64, 16384
+# The most chunks where one has at least `CHUNK_ROWS` iterations of the outer dimensions, and the
+# least elements of one. A space that is cut has at least four.
+MOST_CHUNKS, CHUNK_ROWS, CHUNK_ELEMENTS = 64, 128, 16384
+# The most numbers that one accumulator adds, one after the other: of vectors along the last
+# dimension, here of `FOLD_LANES` elements each; of other numbers; of the results of chunks.
+LEAF_STEPS, CHAIN_STEPS, CHUNK_STEPS = 64, 128, 16
+FOLD_LANES = 64
 # The least iterations, in `LANE_MULTIPLE`s, of a chunk of the vector dimension; and the least
 # elements read for each element of a partial result, which is written and read once more.
 LEAST_VECTORS, LEAST_READ = 16, 16
@@ -114,6 +119,18 @@ class ReductionChunk:
     count: int
 
 
+@dataclass(frozen=True)
+class Fold:
+    """What `size` iterations of a dimension come to is added to the sum of all, then begins anew.
+
+    So the error of a sum of n numbers grows with the levels of folds, not with n. The bits of
+    results depend on it.
+    """
+
+    dim: int
+    size: int
+
+
 class PassBody(Protocol):
     """What is computed from the reads: the block of an op, or a plain copy."""
 
@@ -152,6 +169,8 @@ class Pass:
     body: PassBody
     reduced: frozenset[int] = frozenset()
     chunk: ReductionChunk | None = None
+    # The outermost first; those of one dimension have smaller and smaller sizes.
+    folds: tuple[Fold, ...] = ()
     # Whether the lanes of a vector may be partial results of the last dimension.
     across_lanes: bool = True
     # Whether iterations can not be done in vectors at all.
@@ -238,13 +257,41 @@ def choose_chunk(bounds: Sequence[int], reduced: frozenset[int]) -> ReductionChu
     if kept_columns:
         others = prod(bounds[d] for d in candidates if d != dim)
         least = max(1, LEAST_READ // others)
-    count = min(MOST_CHUNKS, extent // least, total // CHUNK_ELEMENTS)
+    most = max(MOST_CHUNKS, prod(bounds[d] for d in inner) // CHUNK_ROWS)
+    count = min(most, extent // least, total // CHUNK_ELEMENTS)
     if count < 2:
         return None
     size = -(-extent // count)
     if dim == last:
         size = -(-size // LANE_MULTIPLE) * LANE_MULTIPLE
     return ReductionChunk(dim, size, -(-extent // size))
+
+
+def choose_folds(
+    bounds: Sequence[int], reduced: frozenset[int], chunk: ReductionChunk | None
+) -> tuple[Fold, ...]:
+    """The folds of a reduction, by its bounds, its reduced dimensions and its chunks alone."""
+    last = choose_vector_dim(bounds, reduced)
+    inner = [d for d in sorted(reduced) if bounds[d] > 1 and d != last]
+    along = last in reduced
+    found: list[Fold] = []
+    steps, most = 1, LEAF_STEPS if along else CHAIN_STEPS
+    for d in ([last] if last is not None and along else []) + inner[::-1]:
+        size = FOLD_LANES if d == last else 1
+        extent = bounds[d] if chunk is None or chunk.dim != d else chunk.size
+        count = -(-extent // size)
+        while steps * count > most:
+            together = max(1, most // steps)
+            size *= together
+            found.append(Fold(d, size))
+            count, steps, most = -(-count // together), 1, CHAIN_STEPS
+        steps *= count
+    return tuple(found[::-1])
+
+
+def chunk_folds(chunks: int) -> tuple[Fold, ...]:
+    """The folds of the results of chunks, which are dimension 0."""
+    return (Fold(0, CHUNK_STEPS),) if chunks > CHUNK_STEPS else ()
 
 
 def vector_lanes(kinds: Sequence[str], computes: bool, target: MachineTarget) -> int:
@@ -265,7 +312,8 @@ def normalize(one: Pass) -> Pass:
     Dimensions of a map are first sorted by the steps of its first output. The order in which a
     reduction combines does not change.
     """
-    order = [d for d, n in enumerate(one.bounds) if n > 1]
+    folded = {fold.dim for fold in one.folds}
+    order = [d for d, n in enumerate(one.bounds) if n > 1 or d in folded]
     if one.is_map:
         steps = one.writes[0].offset.coefficients
         order.sort(key=lambda d: -abs(steps[d]))
@@ -287,7 +335,8 @@ def _may_merge(one: Pass, left: int, right: int, last: bool) -> bool:
     """Every access is contiguous from `left` to `right`, and both have the same role."""
     if one.body.index_dims & {left, right} or (left in one.reduced) != (right in one.reduced):
         return False
-    if one.chunk is not None and one.chunk.dim == right:
+    cut = {fold.dim for fold in one.folds} | ({one.chunk.dim} if one.chunk else set())
+    if right in cut:
         return False
     extent = one.bounds[right]
     if last and right in one.reduced and one.across_lanes and extent % LANE_MULTIPLE:
@@ -312,11 +361,13 @@ def _regroup(one: Pass, groups: list[list[int]], needs_column: bool) -> Pass:
         return replace(r, offset=regrouped(r.offset), guards=guards)
 
     place = {d: k for k, g in enumerate(groups) for d in g}
+
+    def scale(dim: int) -> int:
+        return prod(one.bounds[d] for d in groups[place[dim]] if d != dim)
+
     chunk = one.chunk
     if chunk is not None:
-        group = groups[place[chunk.dim]]
-        scale = prod(one.bounds[d] for d in group if d != chunk.dim)
-        chunk = ReductionChunk(place[chunk.dim], chunk.size * scale, chunk.count)
+        chunk = ReductionChunk(place[chunk.dim], chunk.size * scale(chunk.dim), chunk.count)
     return replace(
         one,
         bounds=tuple(prod(one.bounds[d] for d in g) for g in groups) + (1,) * needs_column,
@@ -324,6 +375,7 @@ def _regroup(one: Pass, groups: list[list[int]], needs_column: bool) -> Pass:
         writes=tuple(replace(w, offset=regrouped(w.offset)) for w in one.writes),
         reduced=frozenset(place[d] for d in one.reduced if d in place),
         chunk=chunk,
+        folds=tuple(Fold(place[f.dim], f.size * scale(f.dim)) for f in one.folds),
         index_of={d: place.get(d) for d in one.body.index_dims},
     )
 

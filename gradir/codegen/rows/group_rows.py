@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from math import gcd, prod
+from math import gcd, lcm, prod
 
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import ModuleOp
@@ -170,15 +170,16 @@ def _block_rows(
     chunk = next((one.chunk for one in members if one.chunk is not None), rows)
     if row > target.l2_bytes // 2 or (chunk < rows and rows // chunk < threads):
         return None
+    fold = lcm(*(one.fold for one in members))
     # a reduction inside of a row is one piece, as it is over all rows
     most = min(
-        max(BLOCK_BYTES // row, 1),
+        max(BLOCK_BYTES // row, fold),
         (4 * CHUNK_ELEMENTS - 1) // longest,
         max(rows // (BLOCKS_PER_THREAD * threads), 1),
         rows - 1,
     )
     whole = gcd(rows, chunk)
-    size = max((s for s in range(1, most + 1) if whole % s == 0), default=0)
+    size = max((s for s in range(fold, most + 1, fold) if whole % s == 0), default=0)
     if size <= most // 2 and most > LANES and _may_repeat(members):
         size = most // LANES * LANES
     return size if size and size * row >= LEAST_BLOCK_BYTES else None

@@ -8,14 +8,20 @@ order would be another one then.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import prod
+from math import lcm, prod
 from typing import cast
 
 from xdsl.ir import SSAValue
 
-from gradir.codegen.nests.space import choose_chunk, choose_vector_dim
+from gradir.codegen.nests.space import (
+    Fold,
+    ReductionChunk,
+    choose_chunk,
+    choose_folds,
+    choose_vector_dim,
+)
 from gradir.codegen.text.instructions import is_float, kind_of
 from gradir.dialects.base.access import Access
 from gradir.dialects.loopnest.loopnest import IndexOp, LoadOp, NestOp, ShapedType
@@ -28,7 +34,7 @@ class NestRows:
 
     `moving` and `still` are the roots of the buffers that it touches row by row, and of those that
     it reads in any way (one may be both); `sums` those of its sums over rows, each of `chunk` rows
-    at a time.
+    at a time, of which every `fold` are a sum of their own.
     """
 
     op: NestOp
@@ -37,6 +43,7 @@ class NestRows:
     still: frozenset[SSAValue]
     sums: frozenset[SSAValue]
     chunk: int | None
+    fold: int = 1
 
     @property
     def rows(self) -> int:
@@ -101,6 +108,7 @@ def _seen(op: NestOp, lead: int) -> NestRows | None:
     outputs = zip(op.outputs, op.output_accesses, op.output_combiners, strict=True)
     sums: set[SSAValue] = set()
     chunks: set[int] = set()
+    fold = 1
     for k, (value, access, combiner) in enumerate(outputs):
         if any(row.symbol is not None for row in access.rows):
             return None
@@ -108,16 +116,17 @@ def _seen(op: NestOp, lead: int) -> NestRows | None:
         if how and (combiner == "none" or _keeps_order(op, access, lead)):
             moving.add(root_of(value))
             continue
-        chunk = None if how or combiner == "none" else _chunk(op, k, lead)
-        if chunk is None:
+        found = None if how or combiner == "none" else _chunk(op, k, lead)
+        if found is None:
             return None
         sums.add(root_of(value))
-        chunks.add(chunk)
+        chunks.add(found[0])
+        fold = lcm(fold, found[1])
     written = set(map(root_of, op.outputs))
     if written & still or sums & moving or len(chunks) > 1 or _asks_for_row(op, lead):
         return None
     return NestRows(op, lead, frozenset(moving), frozenset(still), frozenset(sums),
-                    next(iter(chunks), None))  # fmt: skip
+                    next(iter(chunks), None), fold)  # fmt: skip
 
 
 def _asks_for_row(op: NestOp, lead: int) -> bool:
@@ -147,8 +156,8 @@ def _keeps_order(op: NestOp, access: Access, lead: int) -> bool:
     return vector is not None and vector >= lead
 
 
-def _chunk(op: NestOp, output: int, lead: int) -> int | None:
-    """The rows of a chunk of a sum over rows; None if its order is another one."""
+def _chunk(op: NestOp, output: int, lead: int) -> tuple[int, int] | None:
+    """The rows of a chunk of a sum over rows, and of a fold; None if its order is another one."""
     access, type_ = op.output_accesses[output], op.output_types[output]
     reduced = _reduced(op, access)
     kind = kind_of(op.yielded[output].type)
@@ -160,4 +169,24 @@ def _chunk(op: NestOp, output: int, lead: int) -> int | None:
     vector = choose_vector_dim(op.extents, reduced)
     if chunk is None or chunk.dim != 0 or vector is None or vector < lead or not whole:
         return None
-    return chunk.size * prod(op.extents[1:lead])
+    inner = op.extents[1:lead]
+    rows = chunk.size * prod(inner)
+    folds = [_over_rows(fold, op, lead) for fold in choose_folds(op.extents, reduced, chunk)]
+    merged = (op.extents[0] * prod(inner), *op.extents[lead:])
+    left = frozenset(d - lead + 1 for d in reduced if d >= lead)
+    if list(sum_folds(merged, left, rows)) != folds:
+        return None
+    return rows, max((fold.size for fold in folds if fold.dim == 0), default=1)
+
+
+def _over_rows(fold: Fold, op: NestOp, lead: int) -> Fold:
+    """A fold where the leading dimensions have become one."""
+    if fold.dim >= lead:
+        return Fold(fold.dim - lead + 1, fold.size)
+    return Fold(0, fold.size * prod(op.extents[fold.dim + 1 : lead]))
+
+
+def sum_folds(bounds: Sequence[int], reduced: frozenset[int], chunk: int) -> tuple[Fold, ...]:
+    """The folds of a sum over rows, dimension 0, and other dimensions, by chunks of rows."""
+    count = -(-bounds[0] // chunk)
+    return choose_folds(bounds, reduced | {0}, ReductionChunk(0, chunk, count))

@@ -22,11 +22,13 @@ from gradir.codegen.nests.space import (
     Pass,
     accumulator_lanes,
     choose_vector_dim,
+    chunk_folds,
     interleave,
     narrow_lanes,
     normalize,
     vector_lanes,
 )
+from gradir.codegen.rows.nest_rows import sum_folds
 from gradir.codegen.text.instructions import bytes_of, identity
 from gradir.codegen.text.target import MachineTarget
 from gradir.dialects.base.shapes import byte_size, element_of, shape_of
@@ -140,7 +142,10 @@ class _BlockPlanner(NestPlanner):
             super().reduce(reduced, writes, plain)
             return
         parts = [self._part(w, reduced) for w in writes]
-        self.add(replace(self.make_pass([*parts, *plain]), reduced=reduced))
+        assert self.rows.chunk is not None
+        whole = (self.rows.rows.value.data, *self.bounds[1:])
+        folds = sum_folds(whole, reduced, self.rows.chunk.value.data)
+        self.add(replace(self.make_pass([*parts, *plain]), reduced=reduced, folds=folds))
 
     def _part(self, write: LinearWrite, reduced: frozenset[int]) -> LinearWrite:
         """The output of a sum that goes on in the record of its chunk."""
@@ -203,6 +208,7 @@ def _ends(one: RowSum, plan: RowsPlan, memory: NestPlan, target: MachineTarget) 
             writes=(replace(one.write, offset=goal),),
             body=CopyBody(),
             reduced=frozenset([0]),
+            folds=chunk_folds(plan.chunks),
             across_lanes=False,
             lanes=lanes,
         )

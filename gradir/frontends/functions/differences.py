@@ -12,7 +12,7 @@ from gradir.frontends.functions.affine import affine_gather
 from gradir.frontends.functions.arguments import axes_of, axis_of, floating, number, one_of
 from gradir.frontends.functions.array_ops import op
 from gradir.frontends.functions.ordering import searchsorted
-from gradir.frontends.functions.promotion import converted, unified
+from gradir.frontends.functions.promotion import converted, result_element, unified
 from gradir.frontends.functions.reductions import cumsum, sum
 from gradir.frontends.functions.shapes import concatenate
 from gradir.frontends.functions.sugar import (
@@ -23,6 +23,7 @@ from gradir.frontends.functions.views import (
     broadcast_to,
     reshape,
 )
+from gradir.frontends.functions.wide import wide
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import element, lifted
@@ -137,7 +138,10 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Tracer:
         widths = diff(places) if places.ndim == 1 else diff(places, axis=at)
         if places.ndim == 1:
             widths = reshape(widths, [-1 if d == at else 1 for d in range(values.ndim)])
-    return sum(widths * (part(values, at, 1, None) + part(values, at, None, -1)) / 2.0, at)
+    kind = result_element([values, widths])[0]
+    values = wide(values)
+    pairs = part(values, at, 1, None) + part(values, at, None, -1)
+    return converted(sum(widths * pairs / 2.0, at), kind)
 
 
 def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * pi) -> Tracer:

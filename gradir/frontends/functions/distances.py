@@ -15,8 +15,11 @@ import gradir.frontends.functions.numpy as gnp
 from gradir.dialects.nn.pools import AvgPool2dOp
 from gradir.frontends.functions.arguments import floating
 from gradir.frontends.functions.op_functions import apply
+from gradir.frontends.functions.promotion import converted
+from gradir.frontends.functions.wide import wide
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracer import Tracer
+from gradir.frontends.tracing.tracing import element
 
 
 def norm_along(x: Any, p: float, axis: Any, keepdims: bool = False) -> Tracer:
@@ -76,11 +79,11 @@ def local_response_norm(
     if x.ndim < 3 or size < 1:
         raise refusal(f"nn.local_response_norm: x must be [N, C, d...], size >= 1, got {x!r}")
     n, channels = x.shape[:2]
-    image = gnp.reshape(gnp.square(x), (n, 1, channels, prod(x.shape[2:])))
+    image = gnp.reshape(gnp.square(wide(x)), (n, 1, channels, prod(x.shape[2:])))
     image = gnp.pad(image, ((0, 0), (0, 0), (size // 2, (size - 1) // 2), (0, 0)))
     settings = {"kernel": [size, 1], "stride": [1, 1]}
     mean = gnp.reshape(apply(AvgPool2dOp, {"x": image, **settings}), x.shape)
-    return x / gnp.pow(mean * alpha + k, beta)
+    return converted(wide(x) / gnp.pow(mean * alpha + k, beta), element(x))
 
 
 FUNCTIONS: tuple[Callable[..., Any], ...] = (

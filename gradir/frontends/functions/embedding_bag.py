@@ -9,6 +9,8 @@ import gradir.frontends.functions.numpy as gnp
 from gradir.dialects.base.shapes import is_float
 from gradir.dialects.nn.embedding import EmbeddingOp
 from gradir.frontends.functions.op_functions import apply
+from gradir.frontends.functions.promotion import converted
+from gradir.frontends.functions.wide import wide
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import element, lifted
@@ -37,6 +39,8 @@ def embedding_bag(
     table, ids = lifted(table), lifted(ids)
     _check(table, ids, offsets, mode, weights)
     rows = apply(EmbeddingOp, {"table": table, "ids": ids, "padding_idx": padding_idx})
+    if mode == "mean":
+        rows = wide(rows)  # a sum and a count may be beyond float16 where the mean is not
     keep = None if padding_idx is None else _is_no_padding(ids, padding_idx, table.shape[0])
     if mode == "max":
         return _maximum(rows, keep) if offsets is None else _largest(rows, keep, lifted(offsets))
@@ -50,7 +54,7 @@ def embedding_bag(
         return total
     ones = gnp.ones(ids.shape, dtype=rows.dtype) if keep is None else gnp.astype(keep, rows.dtype)
     sizes = _summed(gnp.expand_dims(ones, axis=-1), places, count)
-    return total / gnp.maximum(sizes, 1)
+    return converted(total / gnp.maximum(sizes, 1), element(table))
 
 
 def _check(table: Tracer, ids: Tracer, offsets: Any, mode: str, weights: Any) -> None:

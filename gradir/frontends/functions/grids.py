@@ -12,9 +12,11 @@ import numpy as np
 import gradir.frontends.functions.numpy as gnp
 from gradir.frontends.functions.arguments import floating, number, one_of
 from gradir.frontends.functions.interpolation import cubic_weights
+from gradir.frontends.functions.promotion import converted, result_element
+from gradir.frontends.functions.wide import wide
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracer import Tracer
-from gradir.frontends.tracing.tracing import lifted
+from gradir.frontends.tracing.tracing import element, lifted
 
 _MODES = ("bilinear", "nearest", "bicubic")
 _PADDINGS = ("zeros", "border", "reflection")
@@ -70,12 +72,14 @@ def grid_sample(
             "nn.grid_sample: x [N, C, H, W] and grid [N, H', W', 2], or x [N, C, D, H, W] and grid "
             f"[N, D', H', W', 3] and no bicubic, expected, got {x!r} and {grid!r}"
         )
+    kind = element(x) if mode == "nearest" else result_element([x, grid])[0]
+    grid = wide(grid)
     axes: list[list[tuple[Any, Any]]] = []
     for d, n in enumerate(x.shape[2:]):
         at = grid[..., dims - 1 - d]
         at = (at + 1) / 2 * (n - 1) if align_corners else ((at + 1) * n - 1) / 2
         axes.append(_taps(at, n, mode, padding_mode, align_corners))
-    return _sampled(x, axes, padding_mode == "zeros")
+    return converted(_sampled(x, axes, padding_mode == "zeros"), kind)
 
 
 def _taps(at: Any, n: int, mode: str, padding: str, align: bool) -> list[tuple[Any, Any]]:

@@ -22,6 +22,7 @@ from gradir.frontends.functions.selection import places_of, take
 from gradir.frontends.functions.sugar import where
 from gradir.frontends.functions.updates import Place, numbers
 from gradir.frontends.functions.views import broadcast_to, reshape
+from gradir.frontends.functions.wide import as_indices
 from gradir.frontends.tracing.source_locations import public, refusal
 from gradir.frontends.tracing.tracer import FUNCTIONS as REGISTERED
 from gradir.frontends.tracing.tracer import Tracer
@@ -113,7 +114,7 @@ def _put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> Tr
         flat = _put_along_axis(reshape(arr, -1), indices, values, 0)
         return reshape(flat, arr.shape)
     at = axis_of(arr, axis)
-    places: Any = lifted(indices)
+    places: Any = as_indices(indices)
     if places.ndim != arr.ndim:
         raise refusal(f"put_along_axis: indices of rank {arr.ndim} expected, got {places!r}")
     extent = arr.shape[at]

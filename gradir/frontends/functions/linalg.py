@@ -28,6 +28,7 @@ from gradir.frontends.functions.views import (
     moveaxis,
     reshape,
 )
+from gradir.frontends.functions.wide import wide
 from gradir.frontends.tracing.eager import eager
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracer import Tracer
@@ -64,7 +65,7 @@ def _vector_norm(x: Any, axes: Sequence[int], ord: Any, keepdims: bool) -> Any:
         case 0:
             return converted(sum(op.not_equal(x, 0), axes, keepdims=keepdims), element(x))
         case int() | float() if ord == ord:
-            return _power_norm(x, axes, ord, keepdims)
+            return converted(_power_norm(wide(x), axes, ord, keepdims), element(x))
         case _:
             raise refusal(f"norm: ord of vectors must be a number, got {ord!r}")
 

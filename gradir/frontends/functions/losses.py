@@ -18,6 +18,8 @@ from gradir.dialects.nn.losses import CrossEntropyOp
 from gradir.dialects.nn.regression_losses import BceLossOp, BceWithLogitsOp, KlDivOp
 from gradir.frontends.functions.arguments import floating, one_of
 from gradir.frontends.functions.op_functions import apply
+from gradir.frontends.functions.promotion import converted
+from gradir.frontends.functions.wide import wide
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import element, emit_one, lifted
@@ -117,14 +119,21 @@ def kl_div(x: Any, target: Any, reduction: str = "mean", log_target: bool = Fals
     extent. The op, of probabilities, is nn.kl_div.
     """
     one_of(reduction, "nn.kl_div: reduction", (*REDUCTIONS, "batchmean"))
-    inner = "sum" if reduction == "batchmean" else reduction
     x = floating(x)
+    if reduction != "batchmean":
+        return _kl_div(x, target, reduction, log_target)
+    other = lifted(target)
+    # arrays of two types are left as they are, and refused so
+    pair = (wide(x), wide(other)) if element(other) == element(x) else (x, other)
+    total = _kl_div(*pair, "sum", log_target)
+    return converted(total / x.shape[0] if x.ndim else total, element(x))
+
+
+def _kl_div(x: Any, target: Any, reduction: str, log_target: bool) -> Any:
     if log_target:
         target = floating(target)
-        total: Any = reduced("kl_div", gnp.exp(target) * (target - x), inner)
-    else:
-        total = apply(KlDivOp, {"x": x, "target": target, "reduction": _unless_mean(inner)})
-    return total / x.shape[0] if reduction == "batchmean" and x.ndim else total
+        return reduced("kl_div", gnp.exp(target) * (target - x), reduction)
+    return apply(KlDivOp, {"x": x, "target": target, "reduction": _unless_mean(reduction)})
 
 
 def gaussian_nll_loss(

@@ -9,9 +9,11 @@ import gradir.frontends.functions.numpy as gnp
 from gradir.frontends.functions.arguments import floating
 from gradir.frontends.functions.distances import pairwise_distance
 from gradir.frontends.functions.losses import reduced, relu_of
+from gradir.frontends.functions.promotion import converted, result_element
+from gradir.frontends.functions.wide import wide
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracer import Tracer
-from gradir.frontends.tracing.tracing import lifted
+from gradir.frontends.tracing.tracing import element, lifted
 
 # Below this, squared norms in cosine_embedding_loss are larger by it.
 _LEAST_SQUARE = 1e-12
@@ -37,11 +39,13 @@ def cosine_embedding_loss(
     x1, x2, target = floating(x1), floating(x2), lifted(target)
     if x1.ndim != target.ndim + 1:
         raise refusal(f"nn.cosine_embedding_loss: a target for each row expected, got {target!r}")
+    kind = result_element([x1, x2])[0]
+    x1, x2 = wide(x1), wide(x2)
     squares = [gnp.sum(gnp.square(x), axis=-1) + _LEAST_SQUARE for x in (x1, x2)]
     cosine = gnp.sum(x1 * x2, axis=-1) / gnp.sqrt(squares[0] * squares[1])
     each = gnp.where(target == -1, relu_of(cosine - margin), 0)
     each = gnp.where(target == 1, 1 - cosine, each)
-    return reduced("cosine_embedding_loss", each, reduction)
+    return converted(reduced("cosine_embedding_loss", each, reduction), kind)
 
 
 def margin_ranking_loss(
@@ -136,7 +140,7 @@ def multilabel_margin_loss(x: Any, target: Any, reduction: str = "mean") -> Trac
     picked = gnp.expand_dims(gnp.take_along_axis(x, safe, 1), 2)
     counts = ~gnp.expand_dims(ended, 2) & ~gnp.expand_dims(is_target, 1)
     each = gnp.where(counts, relu_of(1 - picked + gnp.expand_dims(x, 1)), 0)
-    each = gnp.sum(each, axis=(1, 2)) / x.shape[1]
+    each = converted(gnp.sum(wide(each), axis=(1, 2)) / x.shape[1], element(x))
     return reduced("multilabel_margin_loss", each[0] if single else each, reduction)
 
 

@@ -23,6 +23,7 @@ from gradir.frontends.functions.views import (
     expand_dims,
     reshape,
 )
+from gradir.frontends.functions.wide import wide
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import element, lifted
@@ -161,10 +162,10 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
         if count < 1:
             raise refusal(f"histogram: there must be at least one bin, got {bins}")
         kind = element(floating(a))
-        low, high = converted(low, kind), converted(high, kind)
+        low, high = (wide(converted(each, kind)) for each in (low, high))
         steps: Any = lifted(np.arange(count + 1)).astype(low.dtype)
         made: Any = low + steps * ((high - low) / count)
-        return where(lifted(np.arange(count + 1) == count), high, made)
+        return converted(where(lifted(np.arange(count + 1) == count), high, made), kind)
     return lifted(bins)
 
 
@@ -191,7 +192,9 @@ def histogram(
     edges: Any = histogram_bin_edges(a, bins, range)
     counts = _counted([reshape(lifted(a), -1)], [edges], weights)
     if density:
-        counts = counts / (edges[1:] - edges[:-1]) / sum(counts)
+        kind = result_element([counts, edges])[0]
+        long = wide(edges)
+        counts = converted(wide(counts) / (long[1:] - long[:-1]) / sum(wide(counts)), kind)
     return counts, edges
 
 

@@ -11,8 +11,9 @@ from gradir.dialects.base.shapes import is_float
 from gradir.frontends.functions.arguments import one_of
 from gradir.frontends.functions.indexing import entries_of
 from gradir.frontends.functions.sugar import where
+from gradir.frontends.functions.wide import as_indices
 from gradir.frontends.tracing.tracer import FUNCTIONS, Tracer
-from gradir.frontends.tracing.tracing import element, lifted
+from gradir.frontends.tracing.tracing import element
 
 MODES = (None, "promise_in_bounds", "drop", "fill", "clip")
 """The first two: an index out of range is an error; "drop" and "fill" are the same."""
@@ -38,7 +39,7 @@ def inside(x: Tracer, key: Any, mode: str, fill: Any = 0) -> tuple[Tracer, tuple
             more += [] if entry is None else [(0, 0)]
             continue
         extent = x.shape[len(more)]
-        given: Any = lifted(entry)
+        given: Any = as_indices(entry)
         from_start: Any = where(given < 0, given + extent, given)
         if mode == "clip":
             places.append(FUNCTIONS["clip"](from_start, 0, extent - 1))

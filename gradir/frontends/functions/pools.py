@@ -22,10 +22,12 @@ from gradir.dialects.spatial.pooling import MAX_POOL_OPS
 from gradir.frontends.functions.arguments import floating
 from gradir.frontends.functions.distances import power
 from gradir.frontends.functions.op_functions import apply
+from gradir.frontends.functions.promotion import converted
 from gradir.frontends.functions.rearrangements import per_axis, several
+from gradir.frontends.functions.wide import wide
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracer import Tracer
-from gradir.frontends.tracing.tracing import lifted
+from gradir.frontends.tracing.tracing import element, lifted
 
 _MAX: dict[int, Any] = {1: MaxPool1dOp, 2: MaxPool2dOp, 3: MaxPool3dOp}
 _AVG: dict[int, Any] = {1: AvgPool1dOp, 2: AvgPool2dOp, 3: AvgPool3dOp}
@@ -115,10 +117,12 @@ def _lp_pool(dims: int, x: Any, p: float, kernel: Any, stride: Any, ceil_mode: b
         raise refusal(f"{name}: p must be > 0, got {p!r}")
     kernels = per_axis(kernel, dims, f"{name}: kernel")
     settings = {"kernel": kernels, "stride": stride, "ceil_mode": ceil_mode or None}
-    powers = gnp.pow(floating(x), p)
+    x = floating(x)
+    powers = gnp.pow(wide(x), p)
     total: Any = apply(_AVG[dims], {"x": powers, **settings})
     # a negative sum, of odd powers, has no root: 0, as in PyTorch
-    return power(gnp.where(total <= 0, 0, total * prod(kernels)), 1 / p)
+    made = power(gnp.where(total <= 0, 0, total * prod(kernels)), 1 / p)
+    return converted(made, element(x))
 
 
 def lp_pool1d(

@@ -27,6 +27,7 @@ from gradir.frontends.functions.views import (
     reshape,
     transpose,
 )
+from gradir.frontends.functions.wide import wide
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import element, lifted
@@ -155,6 +156,11 @@ def cov(
     """The covariance matrix of variables, the rows of m (and of y), or columns without rowvar."""
     x = _variables(m, y, rowvar, dtype)
     ddof = int(not bias) if ddof is None else ddof
+    return converted(_covariance(wide(x), ddof, fweights, aweights), element(x))
+
+
+def _covariance(x: Any, ddof: int, fweights: Any = None, aweights: Any = None) -> Any:
+    """The covariance matrix of the rows of x."""
     weights: Any = None
     for given in (fweights, aweights):
         if given is not None:
@@ -193,12 +199,13 @@ def _variables(m: Any, y: Any, rowvar: bool, dtype: Any) -> Any:
 
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Tracer:
     """The correlation matrix of variables, as `cov`."""
-    c: Any = cov(x, y, rowvar, dtype=dtype)
+    rows = _variables(x, y, rowvar, dtype)
+    c = _covariance(wide(rows), 1)
     if not c.ndim:
-        return c / c
+        return converted(c / c, element(rows))
     deviation = op.sqrt(op.diagonal(c))
     made = c / deviation[:, None] / deviation[None, :]
-    return op.clip(made, min=-1, max=1)
+    return converted(op.clip(made, min=-1, max=1), element(rows))
 
 
 # Diagonals.

@@ -20,10 +20,12 @@ from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.array.comparison import AstypeOp
+from gradir.dialects.array.creation import numpy_dtype
 from gradir.dialects.array.movement import BroadcastToOp
 from gradir.dialects.base.extents import is_extent
 from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.base.shapes import broadcast_shapes, is_bool, is_float, same_shape, tensor
+from gradir.dialects.building.kinds import CompareOp
 from gradir.frontends.functions.lattice import element_at, join, node_of
 from gradir.frontends.tracing.default_types import default_element, default_of
 from gradir.frontends.tracing.source_locations import refusal
@@ -132,10 +134,27 @@ def broadcast(op: type[TensorOp], values: Sequence[object]) -> tuple[list[Tracer
     """Operands of one element type and one shape, and that type."""
     operands = [operand(v) for v in values]
     common = common_element(op, operands)
+    if issubclass(op, CompareOp):
+        operands = _comparable(operands, common.element)
     if _are_alike(operands, common.element):
         return operands, common
     shape = common_shape(op.name, operands)
     return [spread(o, shape, common.element) for o in operands], common
+
+
+def _comparable(operands: list[Any], kind: Attribute) -> list[Any]:
+    """Operands of a comparison; 0 and 1 in their order where a number is no integer of `kind`."""
+    numbers = [k for k, o in enumerate(operands) if isinstance(o, int) and not is_extent(o)]
+    if len(numbers) != 1 or is_float(kind) or is_bool(kind):
+        return operands
+    limits, number = np.iinfo(numpy_dtype(kind)), operands[numbers[0]]
+    if limits.min <= number <= limits.max:
+        return operands
+    is_above = number > limits.max
+    return [
+        int(is_above) if k in numbers else spread(int(not is_above), o.shape, kind)
+        for k, o in enumerate(operands)
+    ]
 
 
 def _are_alike(operands: Sequence[Any], kind: Attribute) -> bool:

@@ -10,7 +10,7 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import i64
+from xdsl.dialects.builtin import f64, i64
 
 from gradir.dialects.base.shapes import is_float
 from gradir.frontends.functions.arguments import axes_of, floating, one_of
@@ -27,6 +27,7 @@ from gradir.frontends.functions.views import (
     reshape,
     transpose,
 )
+from gradir.frontends.functions.wide import wide, wide_element
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import element, lifted, looked
@@ -36,6 +37,8 @@ _CONTINUOUS = {
     "linear": (1, 1), "interpolated_inverted_cdf": (0, 1), "hazen": (0.5, 0.5), "weibull": (0, 0),
     "median_unbiased": (1 / 3, 1 / 3), "normal_unbiased": (3 / 8, 3 / 8),
 }  # fmt: skip
+# The largest number up to which float32 has all integers.
+_F32_COUNTS = 2**24
 _METHODS = (
     *_CONTINUOUS, "lower", "higher", "nearest", "midpoint", "inverted_cdf",
     "averaged_inverted_cdf", "closest_observation",
@@ -100,14 +103,15 @@ def _quantile(
     if n == 0:
         raise refusal(f"{name}: there must be elements, got {a!r}")
     x = op.sort(x, axis=-1)
-    flat: Any = converted(reshape(share, [-1, *[1] * len(rest)]), element(x))
+    # places are numbers up to n, whatever the elements are
+    kind = wide_element(element(share)) if n <= _F32_COUNTS else f64
+    flat: Any = converted(reshape(share, [-1, *[1] * len(rest)]), kind)
     missing: Any = op.isnan(x)
-    count: Any = n
-    if skip:
-        count = converted(n - sum(missing, -1), element(x))
+    count: Any = converted(n - sum(missing, -1), kind) if skip else n
     low, high, weight = (broadcast_to(each, [flat.shape[0], *rest])
                          for each in _places(flat, count, method))  # fmt: skip
-    below, above = (_at(x, where(op.isnan(at), 0, at)) for at in (low, high))
+    below, above = (wide(_at(x, where(op.isnan(at), 0, at))) for at in (low, high))
+    weight: Any = converted(weight, element(below))
     if method == "midpoint":
         made: Any = (below + above) * 0.5
     else:
@@ -115,7 +119,7 @@ def _quantile(
                      below + (above - below) * weight)  # fmt: skip
     made = where(weight == 0, below, where(weight == 1, above, made))
     is_bad = (count == 0) if skip else missing[..., -1]
-    made = where(is_bad, float("nan"), made)
+    made = converted(where(is_bad, float("nan"), made), element(x))
     return reshape(made, [*share.shape, *(kept if keepdims else rest)])
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from gradir.frontends.functions.arguments import floating, known, number, one_of
 from gradir.frontends.functions.array_ops import op
 from gradir.frontends.functions.creation import as_shape, eye
-from gradir.frontends.functions.promotion import common_shape, converted
+from gradir.frontends.functions.promotion import common_shape, converted, result_element
 from gradir.frontends.functions.sugar import (
     pow,
 )
@@ -22,6 +22,7 @@ from gradir.frontends.functions.views import (
     moveaxis,
     reshape,
 )
+from gradir.frontends.functions.wide import wide
 from gradir.frontends.tracing.default_types import default_element
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.spec import element_named
@@ -50,14 +51,16 @@ def linspace(
         return (made, distance) if retstep else made
     low, high = floating(start), floating(stop)
     shape = common_shape("linspace", [low, high])
+    common = result_element([low, high])[0]
+    low, high = wide(low), wide(high)
     width: Any = high - low
     steps = reshape(lifted(np.arange(count)), [count, *[1] * len(shape)]).astype(width.dtype)
     made = low + steps * (width / (parts or 1))
     if endpoint and count > 1:
         made = _where(lifted(np.arange(count) == parts).reshape(steps.shape), high, made)
     made = moveaxis(made, 0, axis)
-    made = made if dtype is None else converted(made, kind)
-    return (made, width / (parts or np.nan)) if retstep else made
+    made = converted(made, common if dtype is None else kind)
+    return (made, converted(width / (parts or np.nan), common)) if retstep else made
 
 
 def logspace(
@@ -74,13 +77,14 @@ def geomspace(
 ) -> Any:
     """`num` numbers with equal ratios from start to stop, which have one sign."""
     low, high = floating(start), floating(stop)
+    kind = result_element([low, high])[0] if dtype is None else element_named(dtype)
+    low, high = wide(low), wide(high)
     steps = linspace(0.0, 1.0, num, endpoint)
     shape = common_shape("geomspace", [low, high])
     steps = reshape(steps, [steps.size, *[1] * len(shape)]).astype((low * high).dtype)
     made = low * op.exp(op.log(high / low) * steps)
     made = _where(op.equal(steps, 1), high, _where(op.equal(steps, 0), low, made))
-    made = moveaxis(made, 0, axis)
-    return made if dtype is None else converted(made, element_named(dtype))
+    return converted(moveaxis(made, 0, axis), kind)
 
 
 def identity(n: int, dtype: Any = None) -> Tracer:

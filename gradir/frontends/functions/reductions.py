@@ -17,7 +17,7 @@ from gradir.dialects.base.shapes import is_float, is_unsigned, ui64
 from gradir.frontends.functions.arguments import axes_of, axis_of, floating, with_dtype
 from gradir.frontends.functions.array_ops import op
 from gradir.frontends.functions.op_functions import apply
-from gradir.frontends.functions.promotion import converted, operand
+from gradir.frontends.functions.promotion import converted, operand, result_element
 from gradir.frontends.functions.sugar import (
     where,
 )
@@ -25,6 +25,7 @@ from gradir.frontends.functions.views import (
     broadcast_to,
     reshape,
 )
+from gradir.frontends.functions.wide import wide
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.spec import element_named
 from gradir.frontends.tracing.tracer import Tracer
@@ -134,9 +135,13 @@ def mean(
         made = op.mean(x, axis=axis, keepdims=keepdims or None)
     else:
         x = floating(x)
-        total: Any = sum(x, axis, keepdims=keepdims, where=where)
-        made = total / _count(x, where, axis, keepdims)
+        made = converted(_chosen_mean(wide(x), where, axis, keepdims), element(x))
     return with_dtype(made, dtype)
+
+
+def _chosen_mean(x: Tracer, where: Any, axis: Any, keepdims: bool) -> Any:
+    total: Any = sum(x, axis, keepdims=keepdims, where=where)
+    return total / _count(x, where, axis, keepdims)
 
 
 def var(
@@ -153,14 +158,16 @@ def var(
         return op.var(x, axis=axis, keepdims=keepdims or None, correction=ddof)
     x = floating(x)
     chosen: Any = True if where is None else where
-    centre: Any = _mean(x, axis, keepdims=True, where=chosen) if mean is None else mean
+    return converted(_variance(wide(x), axis, ddof, keepdims, chosen, mean), element(x))
+
+
+def _variance(x: Any, axis: Any, ddof: float, keepdims: bool, where: Any, mean: Any) -> Any:
+    """The variance of the elements that `where` chooses, around a given mean or theirs."""
+    centre: Any = _chosen_mean(x, where, axis, True) if mean is None else mean
     squares = op.square(x - centre)
-    left = _count(x, chosen, axis, keepdims) - ddof
-    total: Any = sum(squares, axis, keepdims=keepdims, where=chosen)
+    left = _count(x, where, axis, keepdims) - ddof
+    total: Any = sum(squares, axis, keepdims=keepdims, where=where)
     return total / op.maximum(left, 0)
-
-
-_mean = mean  # which var has as a parameter
 
 
 def std(
@@ -168,13 +175,14 @@ def std(
     keepdims: bool = False, *, where: Any = None, mean: Any = None, correction: Any = None,
 ) -> Tracer:  # fmt: skip
     """The square root of `var`.   vjp: ct / ((n - ddof) * y) * (x - mean), 0 where y is 0"""
+    x = with_dtype(lifted(a), dtype)
+    ddof = ddof if correction is None else correction
     if where is None and mean is None:
-        x = with_dtype(lifted(a), dtype)
-        ddof = ddof if correction is None else correction
         return op.std(x, axis=axis, keepdims=keepdims or None, correction=ddof)
-    return op.sqrt(
-        var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction)
-    )
+    x = floating(x)
+    chosen: Any = True if where is None else where
+    made = op.sqrt(_variance(wide(x), axis, ddof, keepdims, chosen, mean))
+    return converted(made, element(x))
 
 
 def ptp(a: Any, axis: Any = None, out: None = None, keepdims: bool = False) -> Tracer:
@@ -198,9 +206,11 @@ def average(
             raise refusal(f"average: weights must have the shape of a or of its axis, got {w!r}")
         w = reshape(w, [x.shape[at] if d == at else 1 for d in range(x.ndim)])
     w = broadcast_to(w, x.shape)
-    total: Any = sum(w, axis, keepdims=keepdims)
-    made = sum(floating(x) * w, axis, keepdims=keepdims) / total
-    return (made, converted(total, element(made))) if returned else made
+    total: Any = sum(wide(w), axis, keepdims=keepdims)
+    x = floating(x)
+    kind = result_element([x, w])[0]
+    made = converted(sum(wide(x) * wide(w), axis, keepdims=keepdims) / total, kind)
+    return (made, converted(total, kind)) if returned else made
 
 
 def _place(name: str) -> Callable[..., Any]:
@@ -292,11 +302,17 @@ def nanvar(
 ) -> Tracer:  # fmt: skip
     """The variance of the elements that are not nan; nan where there are at most ddof."""
     x = floating(with_dtype(lifted(a), dtype))
-    there, ddof = _there(x, where), ddof if correction is None else correction
-    x = _where(there, x, 0)
-    made = var(x, axis, None, None, ddof, keepdims, where=there, mean=mean)
-    left = _count(x, there, axis, keepdims)
-    return _where(left > ddof, made, float("nan"))
+    ddof = ddof if correction is None else correction
+    return converted(_variance_without_nan(x, axis, ddof, keepdims, where, mean), element(x))
+
+
+def _variance_without_nan(
+    x: Any, axis: Any, ddof: float, keepdims: bool, where: Any, mean: Any
+) -> Any:
+    there = _there(x, where)
+    x = _where(there, wide(x), 0)
+    made = _variance(x, axis, ddof, keepdims, there, mean)
+    return _where(_count(x, there, axis, keepdims) > ddof, made, float("nan"))
 
 
 def nanstd(
@@ -304,9 +320,10 @@ def nanstd(
     keepdims: bool = False, *, where: Any = None, mean: Any = None, correction: Any = None,
 ) -> Tracer:  # fmt: skip
     """The square root of `nanvar`."""
-    return op.sqrt(
-        nanvar(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction)
-    )
+    x = floating(with_dtype(lifted(a), dtype))
+    ddof = ddof if correction is None else correction
+    made = op.sqrt(_variance_without_nan(x, axis, ddof, keepdims, where, mean))
+    return converted(made, element(x))
 
 
 # Running sums and products.

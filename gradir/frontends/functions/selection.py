@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects.builtin import i64
 
-from gradir.dialects.base.shapes import is_bool
+from gradir.dialects.base.extents import is_extent
+from gradir.dialects.base.shapes import is_bool, ui64
 from gradir.frontends.functions.arguments import axis_of, known, one_of
 from gradir.frontends.functions.array_ops import op
 from gradir.frontends.functions.promotion import common_shape, converted, result_element
@@ -28,6 +30,7 @@ from gradir.frontends.functions.views import (
     moveaxis,
     reshape,
 )
+from gradir.frontends.functions.wide import as_indices
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.spec import as_shape
 from gradir.frontends.tracing.tracer import Tracer
@@ -132,8 +135,15 @@ def places_of(indices: Any, extent: int, mode: str, name: str) -> Any:
     if mode == "raise":
         return indices
     if mode == "wrap":
-        return op.remainder(lifted(indices), extent)
-    return op.clip(lifted(indices), min=0, max=extent - 1)
+        return _wrapped(indices, extent)
+    return op.clip(as_indices(indices), min=0, max=extent - 1)
+
+
+def _wrapped(indices: Any, extent: int) -> Any:
+    given = lifted(indices)
+    # of unsigned integers of 64 bits the rest is one, and they themselves are none of int64
+    places = given if element(given) == ui64 else as_indices(given)
+    return op.remainder(places, extent)
 
 
 def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Tracer:
@@ -211,7 +221,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Tracer:
 def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Tracer, ...]:
     """The places along each axis of elements that are numbered in row-major order."""
     one_of(order, "unravel_index: order", ("C", "F"))
-    rest: Any = lifted(indices)
+    rest: Any = as_indices(indices)
     extents = as_shape(shape)
     found: list[Any] = []
     for n in extents if order == "F" else extents[::-1]:
@@ -229,13 +239,22 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     extents = as_shape(dims)
     modes = [mode] * len(extents) if isinstance(mode, str) else list(mode)
     entries: Sequence[Any] = [lifted(m) for m in multi_index]
+    _require_countable(extents)
     if len(entries) != len(extents):
         raise refusal(f"ravel_multi_index: {len(extents)} arrays expected, got {len(entries)}")
     number: Any = 0
     pairs = list(zip(entries, extents, modes, strict=True))
     for places, n, how in pairs if order == "C" else pairs[::-1]:
-        number = number * n + places_of(places, n, how, "ravel_multi_index")
+        number = number * n + as_indices(places_of(places, n, how, "ravel_multi_index"))
     return lifted(number)
+
+
+def _require_countable(extents: Sequence[Any]) -> None:
+    """TraceError where int64 does not number all elements."""
+    known = [n for n in extents if not is_extent(n)]
+    if prod(known) > np.iinfo(np.int64).max:
+        raise refusal(f"ravel_multi_index: an array of extents {extents} has more than 2**63 - 1 "
+                      "elements")  # fmt: skip
 
 
 FUNCTIONS: tuple[Callable[..., Any], ...] = (

@@ -10,6 +10,7 @@ from gradir.dialects.nn.activations import SigmoidOp
 from gradir.frontends.functions.arguments import axes_of, floating
 from gradir.frontends.functions.array_ops import op
 from gradir.frontends.functions.op_functions import apply
+from gradir.frontends.functions.promotion import converted
 from gradir.frontends.functions.reductions import max, sum
 from gradir.frontends.functions.sugar import (
     where,
@@ -17,8 +18,10 @@ from gradir.frontends.functions.sugar import (
 from gradir.frontends.functions.views import (
     expand_dims,
 )
+from gradir.frontends.functions.wide import wide
 from gradir.frontends.scipy.pairs import floats
 from gradir.frontends.tracing.tracer import Tracer
+from gradir.frontends.tracing.tracing import element
 
 
 def expit(x: Any) -> Tracer:
@@ -52,12 +55,14 @@ def logsumexp(
     if b is None and not return_sign:
         return op.logsumexp(x, axis=list(axes_of(x, axis)), keepdims=keepdims or None)
     x, factors = floats(x, 1.0 if b is None else b)
+    kind = element(x)
+    x, factors = wide(x), wide(factors)
     x = where(op.equal(factors, 0), -inf, x)
     top = max(x, axis, None, True, **({"initial": -inf} if not x.size else {}))
     top = where(op.isfinite(top), top, 0.0)
     total: Any = sum(factors * op.exp(x - top), axis, None, None, True)
-    made = op.log(op.abs(total)) + top
-    sign = op.sign(total)
+    made = converted(op.log(op.abs(total)) + top, kind)
+    sign = converted(op.sign(total), kind)
     made = made if return_sign else where(op.less(total, 0), nan, made)
     if not keepdims:
         axes = list(axes_of(x, axis))

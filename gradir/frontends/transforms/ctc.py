@@ -12,6 +12,8 @@ import gradir.frontends.functions.numpy as gnp
 from gradir.dialects.base.deferred import deferred
 from gradir.dialects.base.shapes import is_float
 from gradir.frontends.functions.arguments import checked, floating, one_of
+from gradir.frontends.functions.promotion import converted
+from gradir.frontends.functions.wide import as_indices, wide
 from gradir.frontends.tracing.source_locations import public, refusal
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import element, lifted, tracing
@@ -40,7 +42,8 @@ def ctc_loss(
     zero_infinity: a target without an alignment has the loss 0 and no gradient, in place of inf.
     Lengths outside of T and S, and targets outside of C, are no error but meaningless.
     """
-    x, labels = floating(log_probs), lifted(targets)
+    given, labels = floating(log_probs), as_indices(targets)
+    x = wide(given)
     inputs, lengths = lifted(input_lengths), lifted(target_lengths)
     one_of(reduction, "nn.ctc_loss: reduction", ("mean", "sum", "none"))
     if x.ndim == 2:
@@ -49,18 +52,17 @@ def ctc_loss(
         each = _losses(x, labels, inputs, lengths, blank, zero_infinity)
     if reduction == "mean":
         sizes = gnp.maximum(gnp.reshape(lengths, each.shape), 1)
-        return gnp.mean(each / gnp.astype(sizes, each.dtype))
-    if reduction == "sum":
-        return gnp.sum(each)
-    return each[0] if x.ndim == 2 else each
+        made = gnp.mean(each / gnp.astype(sizes, each.dtype))
+    elif reduction == "sum":
+        made = gnp.sum(each)
+    else:
+        made = each[0] if x.ndim == 2 else each
+    return converted(made, element(given))
 
 
 def _losses(x: Any, labels: Any, inputs: Any, lengths: Any, blank: int, zeroes: bool) -> Any:
-    """The loss of each sequence; those of f16 and bf16 are computed in f32."""
+    """The loss of each sequence."""
     _check(x, labels, inputs, lengths, blank)
-    if x.dtype in ("float16", "bfloat16"):
-        wide = _losses(gnp.astype(x, "float32"), labels, inputs, lengths, blank, zeroes)
-        return gnp.astype(wide, x.dtype)
     steps, batch, _ = x.shape
     states = 2 * labels.shape[1] + 1
     # blank, label, blank, label, ..., blank

@@ -69,6 +69,10 @@ class IndexOutOfRange(ExecutionError, IndexError):
     """An index read from an array is out of range."""
 
 
+class NonFiniteError(ExecutionError, FloatingPointError):
+    """A result is nan or infinite, with GRADIR_NAN=raise; the message says where that began."""
+
+
 class ArgumentError(GradirError, ValueError):
     """An argument of a gradir function, an option of a pass or of a tool has a wrong value."""
 

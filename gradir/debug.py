@@ -4,5 +4,6 @@ where numbers that are not finite come from."""
 from gradir.explain.explanation import Explanation
 from gradir.frontends.transforms.debug import check_nan, print
 from gradir.frontends.transforms.explain import explain
+from gradir.validation.report import reports as validations
 
-__all__ = ["Explanation", "check_nan", "explain", "print"]
+__all__ = ["Explanation", "check_nan", "explain", "print", "validations"]

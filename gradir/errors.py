@@ -41,6 +41,10 @@ class PassError(GradirError):
     """A pass refuses the program."""
 
 
+class ValidationError(GradirError):
+    """With GRADIR_VALIDATE=1: a stage, a derivative or native code is wrong, which is a fault."""
+
+
 class TraceError(GradirError, TypeError):
     """A Python function uses traced arrays in a way that cannot be traced."""
 
@@ -98,6 +102,7 @@ _KINDS: tuple[tuple[type[Exception], type[GradirError]], ...] = (
     (located.VerifyError, VerifyError),
     (located.PassError, PassError),
     (located.RankError, CommError),
+    (located.ValidationError, ValidationError),
     (xdsl_exceptions.VerifyException, VerifyError),
     (xdsl_exceptions.InterpretationError, ExecutionError),
     (xdsl_exceptions.LLVMTranslationException, CompileError),

@@ -21,19 +21,14 @@ from gradir.dialects.base.slice_type import is_slices
 from gradir.dialects.comm import worlds
 from gradir.dialects.grad.host_call import HostCallOp
 from gradir.dialects.grad.tape import TapeType
-from gradir.dialects.loopnest.body_ops import CheckIndexOp
-from gradir.dialects.loopnest.forall import ForallOp
-from gradir.dialects.loopnest.loopnest import ContractOp, NestOp
-from gradir.dialects.loopnest.special import RemainderOp, SpecialOp
+from gradir.dialects.loopnest.loopnest import NestOp
 from gradir.errors import ArgumentTypeError, ExecutionError, IndexOutOfRange
-from gradir.interpreter.contractions import contract_values
 from gradir.interpreter.control_flow import REGION_OPS, TENSOR_OPS, Steps, tensor_value
 from gradir.interpreter.conversions import as_elements
 from gradir.interpreter.known_programs import check_program
-from gradir.interpreter.nests import body_value, checked_index, nest_values
+from gradir.interpreter.nests import nest_values
 from gradir.interpreter.numbers import constant_value, knows_number_op, number_value
 from gradir.interpreter.out import all_arguments, stored
-from gradir.interpreter.programs import forall_values
 from gradir.interpreter.slices import as_slices, slices_value
 from gradir.interpreter.tape import TAPE_OPS, Tape, as_tape
 from gradir.passes.analysis.call_graph import (
@@ -254,14 +249,6 @@ def _values(op: Operation, operands: Sequence[Array]) -> tuple[Any, ...]:
             return (constant_value(op),)
         case NestOp(outputs=()):
             return tuple(nest_values(op, operands))
-        case ContractOp(outputs=()):
-            return tuple(contract_values(op, operands))
-        case ForallOp(outputs=()):
-            return tuple(forall_values(op, operands))
-        case CheckIndexOp():
-            return (checked_index(op, operands[0]),)
-        case SpecialOp() | RemainderOp():
-            return (body_value(op, operands),)
         case _ if type(op) in TENSOR_OPS:
             return (tensor_value(op, operands),)
         case _ if knows_number_op(op):

@@ -1,7 +1,7 @@
 """The known ops and values of programs, for native code and the interpreter.
 
 Both check here first, so that they refuse the same programs with the same messages, dead code
-included. Buffers run natively only.
+included. Contractions, foralls and buffers run natively only.
 """
 
 from __future__ import annotations

@@ -13,9 +13,11 @@ import numpy as np
 from xdsl.ir import Operation
 
 from gradir.dialects.loopnest.body_ops import CheckIndexOp
+from gradir.dialects.loopnest.buffer_ops import CheckOffsetOp
 from gradir.dialects.loopnest.forall import ForallOp
 from gradir.dialects.loopnest.loopnest import ContractOp
 from gradir.dialects.loopnest.special import RemainderOp, SpecialOp
+from gradir.errors import IndexOutOfRange
 from gradir.interpreter.contractions import contract_values
 from gradir.interpreter.interpreter import Interpreter, cast_to
 from gradir.interpreter.nests import body_value, checked_index
@@ -23,6 +25,9 @@ from gradir.interpreter.programs import forall_values
 from gradir.runtime.arrays import widened
 
 Array = np.ndarray[Any, np.dtype[Any]]
+
+
+_OPS = (ContractOp, ForallOp, CheckIndexOp, CheckOffsetOp, SpecialOp, RemainderOp)
 
 
 class LoweredInterpreter(Interpreter):
@@ -36,7 +41,7 @@ class LoweredInterpreter(Interpreter):
 
 
 def _knows(op: Operation) -> bool:
-    return isinstance(op, ContractOp | ForallOp | CheckIndexOp | SpecialOp | RemainderOp)
+    return isinstance(op, _OPS)
 
 
 def _lowered_values(op: Operation, operands: Sequence[Array]) -> Sequence[Any] | None:
@@ -48,7 +53,17 @@ def _lowered_values(op: Operation, operands: Sequence[Array]) -> Sequence[Any] |
             return forall_values(op, operands)
         case CheckIndexOp():
             return [checked_index(op, operands[0])]
+        case CheckOffsetOp():
+            return [_checked_offset(op, operands[0])]
         case SpecialOp() | RemainderOp():
             return [body_value(op, operands)]
         case _:
             return None
+
+
+def _checked_offset(op: CheckOffsetOp, offset: Array) -> Array:
+    bound, message = op.bound.value.data, op.message.data
+    if not 0 <= int(offset) < bound:
+        range_ = f": index {int(offset)} is out of range for a size of {bound}"
+        raise IndexOutOfRange(message if op.plain is not None else message + range_)
+    return offset

@@ -18,7 +18,7 @@ class Check:
     is_done: bool = True
 
     def __str__(self) -> str:
-        return f"  {self.step}: {'' if self.is_done else 'not checked: '}{self.found}"
+        return f"{self.step}: {'' if self.is_done else 'not checked: '}{self.found}"
 
 
 @dataclass
@@ -29,7 +29,7 @@ class Report:
     checks: list[Check] = field(default_factory=list[Check])
 
     def __str__(self) -> str:
-        return "\n".join([f"{self.what}:", *map(str, self.checks)])
+        return "\n".join([f"{self.what}:", *(f"  {check}" for check in self.checks)])
 
     def done(self, step: str, found: str) -> None:
         self.checks.append(Check(step, found))

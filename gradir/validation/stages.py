@@ -102,8 +102,8 @@ class Validation:
                 return
             if (last.error is None) != (outcome.error is None):
                 # what nobody reads may fail before the stage that drops it
-                both = [_of_live(m, self.name, arguments) for m in (before, after)]
-                wrong = _broken(*both, promise)
+                one, other = (_of_live(m, self.name, arguments) for m in (before, after))
+                wrong = _broken(one, other, promise)
             else:
                 wrong = _broken(last, outcome, promise)
             if wrong is not None:

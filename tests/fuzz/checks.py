@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -25,9 +23,8 @@ from fuzz.trial import (
     same_bits,
     same_sums,
 )
-from fuzz.worker import TooLong, at_most
+from fuzz.validated import validated
 from gradir import GradirError, Module, RowSlices
-from gradir.checks import VALIDATE_VARIABLE
 from gradir.dialects.base.attribute_names import PEAK
 from gradir.dialects.base.extent_values import holds
 from gradir.errors import ExecutionError, TraceError, VerifyError
@@ -35,8 +32,6 @@ from gradir.passes.shapes.name_values import conditions_of
 from gradir.symbols import function_named
 from gradir.testing import difference
 
-VALIDATED_SECONDS = 10
-"""A validation that takes longer is broken off: it runs the program some forty times."""
 Check = Callable[[Trial], None]
 Wanted = dict[int | str, str]
 PART = 0.381966
@@ -435,29 +430,6 @@ def named_program(trial: Trial) -> Module | None:
     size = next(len(a) for a in trial.arguments if np.ndim(a))
     function = function_named(module.op, trial.name)
     return module if all(holds(c, {"n": size}) for c in conditions_of(function)) else None
-
-
-def validated(trial: Trial) -> None:
-    """Each stage, native code and the derivative keep what validations hold them to."""
-    mode = trial.choose.choice(["vjp", "vjp", "split", "jvp"])
-    if not (trial.wrt and trial.floating):
-        return
-    with suppress(TooLong), at_most(VALIDATED_SECONDS), validating():
-        derived = trial.marked.gradient(trial.name, mode=mode)
-        for name in [f for f in derived.functions if f not in trial.marked.functions][:2]:
-            gradir.compile(derived, name, threads=trial.choose.choice([1, 2]))
-
-
-@contextmanager
-def validating() -> Generator[None]:
-    """A context in which compilations and derivatives are validated."""
-    before = os.environ.get(VALIDATE_VARIABLE)
-    os.environ[VALIDATE_VARIABLE] = "1"
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[VALIDATE_VARIABLE]
 
 
 def _leaves(results: Any) -> list[Any]:

@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Region
 
+from gradir.checks import NAN_VARIABLE, is_asked_for
 from gradir.compiler.provenance import Provenance
 from gradir.diagnostics import Sources
 from gradir.dialects.base.deferred import deferred
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from gradir.compiler.compiler import compile_function
     from gradir.compiler.dynamic import SpecializingExecutable
     from gradir.compiler.measured_gradient import apply_gradient, train_step
+    from gradir.explain.watched import Again, results_of_primal, watched
     from gradir.passes.batch.vmap import vmap
     from gradir.passes.differentiate.selectors import Selector
     from gradir.passes.training.append_loss import append_loss
@@ -40,6 +42,9 @@ else:
     apply_gradient = deferred("gradir.compiler.measured_gradient", "apply_gradient")
     compile_function = deferred("gradir.compiler.compiler", "compile_function")
     profiled = deferred("gradir.profiling.run", "profiled")
+    Again = deferred("gradir.explain.watched", "Again")
+    results_of_primal = deferred("gradir.explain.watched", "results_of_primal")
+    watched = deferred("gradir.explain.watched", "watched")
     append_loss = deferred("gradir.passes.training.append_loss", "append_loss")
     parse_module = deferred("gradir.text.parser", "parse_module")
     train_step = deferred("gradir.compiler.measured_gradient", "train_step")
@@ -407,7 +412,7 @@ def _compiled(
 
             made = executable(needed, function, threads, static)
             made.profiler = _profiler(static, sources)
-            return made
+            return _watched(made, static, module)
         count = thread_count(threads)
 
         def make(shapes: Shapes) -> Executable:
@@ -417,13 +422,21 @@ def _compiled(
 
             made = executable([op], function, count, program, shapes)
             made.profiler = _profiler(program, sources)
-            return made
+            return _watched(made, program, module)
 
         arguments = function_named(op, function).body.block.args
         if any(is_open(a.type) for a in arguments):
             return SpecializingExecutable(op, function, count, make, sources)
         # its callees have dynamic shapes, but its arguments determine all
         return make((None,) * len(arguments))
+
+
+def _watched(plain: Executable, program: Callable[[], ModuleOp], module: Module) -> Executable:
+    """The code of a program, watched for results that are not finite if that is asked for."""
+    if not is_asked_for(NAN_VARIABLE):
+        return plain
+    checked = results_of_primal(module.op, plain.name)
+    return watched(plain, Again(program, plain.name, module._sources, checked))
 
 
 def _profiler(program: Callable[[], ModuleOp], sources: Sources) -> Callable[..., Profile]:

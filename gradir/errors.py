@@ -41,6 +41,10 @@ class PassError(GradirError):
     """A pass refuses the program."""
 
 
+class ValidationError(GradirError):
+    """With GRADIR_VALIDATE=1: a stage, a derivative or native code is wrong, which is a fault."""
+
+
 class TraceError(GradirError, TypeError):
     """A Python function uses traced arrays in a way that cannot be traced."""
 
@@ -69,6 +73,10 @@ class IndexOutOfRange(ExecutionError, IndexError):
     """An index read from an array is out of range."""
 
 
+class NonFiniteError(ExecutionError, FloatingPointError):
+    """A result is nan or infinite, with GRADIR_NAN=raise; the message says where that began."""
+
+
 class ArgumentError(GradirError, ValueError):
     """An argument of a gradir function, an option of a pass or of a tool has a wrong value."""
 
@@ -94,6 +102,7 @@ _KINDS: tuple[tuple[type[Exception], type[GradirError]], ...] = (
     (located.VerifyError, VerifyError),
     (located.PassError, PassError),
     (located.RankError, CommError),
+    (located.ValidationError, ValidationError),
     (xdsl_exceptions.VerifyException, VerifyError),
     (xdsl_exceptions.InterpretationError, ExecutionError),
     (xdsl_exceptions.LLVMTranslationException, CompileError),

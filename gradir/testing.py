@@ -37,13 +37,10 @@ from gradir.passes.analysis.signature import argument_attributes
 from gradir.passes.differentiate.selectors import Selector, resolve_wrt
 from gradir.passes.verify.verify import verify
 from gradir.symbols import function_named
+from gradir.validation.differences import difference
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-# Weights of f(x + k h v) in a derivative along v that is exact for polynomials up to degree 4.
-STENCIL = ((1, 2 / 3), (-1, -2 / 3), (2, -1 / 12), (-2, 1 / 12))
-# h for arguments of size 1, near the optimum in float64: errors h**4 and eps / h are about equal.
-STEP = 3e-4
 # The most elements of a wrong gradient that is searched for its worst element.
 SEARCHED_ELEMENTS = 256
 
@@ -322,20 +319,6 @@ class _Check:
                     f"@{name}: native code differs from the interpreter in result {k} at {at}: "
                     f"expected {one[tuple(at)]}, got {other[tuple(at)]}"
                 )
-
-
-def difference(
-    function: Callable[..., float], args: Sequence[Array], index: int, direction: Array
-) -> float:
-    """The derivative of `function(*args)` in `args[index]` along a direction, by differences."""
-    moved, array = list(args), args[index]
-    sizes = np.abs(array[array != 0])
-    step = STEP * (float(np.mean(sizes)) if sizes.size else 1.0)
-    total = 0.0
-    for k, weight in STENCIL:
-        moved[index] = array + k * step * direction
-        total += weight * function(*moved)
-    return total / step
 
 
 def _argument_text(module: api.Module, name: str, index: int) -> str:

@@ -25,6 +25,7 @@ from xdsl.ir import Attribute
 from gradir.api import Module, compile, interpret
 from gradir.compiler.provenance import Provenance
 from gradir.diagnostics import Diagnostic, Sources, printable, render
+from gradir.dialects.base.deferred import deferred
 from gradir.dialects.base.diagnostics import LocatedError, Place, value_name
 from gradir.dialects.base.shapes import DYNAMIC, compatible, is_scalar
 from gradir.errors import ArgumentError, ExecutionError, GradirError, gradir_errors
@@ -38,7 +39,10 @@ from gradir.text.source_text import decode
 from gradir.tools.run_options import INTEGER_BOUND, PROGRAM, SHOWN_WHOLE, Arguments, parser
 
 if TYPE_CHECKING:
+    from gradir.debug import explain
     from gradir.profiling.profile import Profile
+else:
+    explain = deferred("gradir.debug", "explain")
 
 STANDARD_INPUT = "<stdin>"
 
@@ -95,6 +99,7 @@ def run(arguments: Arguments, sources: Sources) -> None:
     name = function.sym_name.data
     arrays, out = _split(function, arrays)
     profile: Profile | None = None
+    given = copy.deepcopy(out)
     if arguments.interpret:
         results = interpret(module, name, *arrays, out=out)
     else:
@@ -103,6 +108,7 @@ def run(arguments: Arguments, sources: Sources) -> None:
         results = compiled(*arrays, out=out)
         if _wants_profile(arguments):
             profile = compiled.profile(*arrays, out=added)
+    explanation = _explained(arguments, module, name, arrays, given)
     if folder is not None:
         _write(results, folder)
     labels = _result_names(function)
@@ -112,7 +118,16 @@ def run(arguments: Arguments, sources: Sources) -> None:
     ]
     if profile is not None:
         texts += _profile_texts(profile, arguments)
-    _print(texts)
+    _print([*texts, *explanation])
+
+
+def _explained(
+    arguments: Arguments, module: Module, name: str, arrays: Sequence[Array], out: Any
+) -> list[str]:
+    """Why results are not finite, if that is asked for."""
+    if not arguments.explain:
+        return []
+    return [str(explain((module, name), *arrays, out=out))]
 
 
 def _require_native(arguments: Arguments) -> None:

@@ -51,6 +51,7 @@ class Arguments(argparse.Namespace):
     threads: int | None
     timeout: float | None
     interpret: bool
+    explain: bool
     profile: bool
     profile_json: str | None
     profile_svg: str | None
@@ -91,6 +92,12 @@ def parser() -> argparse.ArgumentParser:
         help="end with an error if reading, compiling and running take longer than this",
     )
     add("--interpret", action="store_true", help="use the NumPy interpreter, not native code")
+    add(
+        "--explain",
+        action="store_true",
+        help="print behind the results where the first nan or infinite number in them comes from; "
+        "the function is run once more for it, by the interpreter",
+    )
     add(
         "--profile",
         action="store_true",

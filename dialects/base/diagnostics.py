@@ -61,6 +61,11 @@ class RankError(LocatedError):
     """The ranks of a program do not fit each other. Users get it as `gradir.errors.CommError`."""
 
 
+class ValidationError(LocatedError):
+    """What was made of a program is not what the program says. Users get it as
+    `gradir.errors.ValidationError`."""
+
+
 class VerifyError(LocatedError, VerifyException):
     """The program is not valid IR. Users get it as `gradir.errors.VerifyError`."""
 

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 
 SCRATCH = "scratch"
 
-_COTANGENT, _REMATERIALIZED = "ct", "remat"
+_COTANGENT, _TANGENT, _REMATERIALIZED = "ct", "tangent", "remat"
 
 Kind: TypeAlias = Literal["stored", "recomputed", "cotangent", "scratch"]
 
@@ -33,3 +33,10 @@ def kind_by_name(name: str) -> Kind:
     if _REMATERIALIZED in parts:
         return "recomputed"
     return "cotangent" if _COTANGENT in parts else "stored"
+
+
+def derivative_by_name(name: str) -> tuple[str, str] | None:
+    """What a value with such a name is, "cotangent" or "tangent", and the name of its primal."""
+    *parts, last = name.rstrip("_0123456789").split("_")
+    words = {_COTANGENT: "cotangent", _TANGENT: "tangent"}
+    return (words[last], "_".join(parts)) if last in words else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
@@ -9,7 +10,7 @@ from xdsl.dialects.func import FuncOp
 
 from gradir.codegen.driver.program import emit_program
 from gradir.codegen.text.target import MachineTarget, host
-from gradir.compiler.pipeline import Machine, run_stages
+from gradir.compiler.pipeline import Machine, Plans, run_stages
 from gradir.dialects.base.attribute_names import MEMORY_LIMIT
 from gradir.dialects.base.deferred import deferred
 from gradir.dialects.grad.host_call import HostCallOp
@@ -47,11 +48,15 @@ def compile_function(
 
 
 def native_code(
-    module: ModuleOp, function: str, machine: Machine, profile: bool = False
+    module: ModuleOp,
+    function: str,
+    machine: Machine,
+    profile: bool = False,
+    stages: Callable[[ModuleOp, Machine], Plans] = run_stages,
 ) -> NativeCode:
-    """The native code of one function; uses up the module."""
+    """The native code of one function; uses up the module. `stages` runs all stages."""
     layout = slices_layout(alone(module, function))
-    compiled, plan = _placed(module, function, machine)
+    compiled, plan = _placed(module, function, machine, stages)
     return emitted(compiled, machine.threads, machine.target, plan, layout, profile)
 
 
@@ -77,7 +82,12 @@ def alone(module: ModuleOp, function: str) -> FuncOp:
     return function_named(module, function)
 
 
-def _placed(module: ModuleOp, function: str, machine: Machine) -> tuple[FuncOp, MemoryPlan]:
+def _placed(
+    module: ModuleOp,
+    function: str,
+    machine: Machine,
+    stages: Callable[[ModuleOp, Machine], Plans] = run_stages,
+) -> tuple[FuncOp, MemoryPlan]:
     """The function after all stages, and the plan of its memory."""
     place = function_named(module, function)
     check_program([place])
@@ -86,7 +96,7 @@ def _placed(module: ModuleOp, function: str, machine: Machine) -> tuple[FuncOp, 
         if isinstance(op, HostCallOp):
             op.hold()
             host_call_of(op)
-    plan = run_stages(module, machine)[function]
+    plan = stages(module, machine)[function]
     if limit is not None:
         check_limit(limit, plan.peak_bytes, place)
     return function_named(module, function), plan

@@ -16,6 +16,7 @@ from xdsl.ir import Operation
 
 from gradir.cache.entry import Entry
 from gradir.cache.store import find, is_on, keep, key_of
+from gradir.checks import VALIDATE_VARIABLE, is_asked_for
 from gradir.codegen.driver.growing_memory import limit_of_machine
 from gradir.codegen.text.target import host
 from gradir.compiler.described import described, restored
@@ -49,6 +50,11 @@ def executable(
     target, count = runnable(host()), thread_count(threads)
     ops = [*ops]
     functions = functions_of(ops)
+    if is_asked_for(VALIDATE_VARIABLE):
+        from gradir.compiler.pipeline import Machine
+        from gradir.compiler.validated import validated_executable
+
+        return validated_executable(make, function, Machine(target, count), functions or {})
     # the names in code do not tell functions of one name apart
     program = fingerprint(ops, facts_of) if is_on() and functions is not None else None
     key = None

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -14,12 +14,18 @@ from xdsl.dialects.builtin import ModuleOp
 
 from gradir.cache.entry import Entry
 from gradir.cache.store import find, is_on, keep, key_of
+from gradir.checks import VALIDATE_VARIABLE, is_asked_for
 from gradir.passes.gradient import gradient_pass
 from gradir.passes.training import train_step as training
 from gradir.text.fingerprint import fingerprint
 
 if TYPE_CHECKING:
+    from xdsl.dialects.func import FuncOp
+
     from gradir.compiler.pipeline import Machine
+    from gradir.passes.differentiate.selectors import Selector
+    from gradir.passes.gradient.gradient import Observer
+    from gradir.passes.gradient.measured_peak import Measure
 
 
 @dataclass(frozen=True)
@@ -62,8 +68,29 @@ def measure_here() -> ArenaBytes:
     return ArenaBytes(Machine.here())
 
 
-apply_gradient = partial(gradient_pass.apply_gradient, measuring=measure_here)
-"""`gradient` with all options of the pass."""
+def apply_gradient(
+    module: ModuleOp,
+    function: str,
+    wrt: Sequence[Selector] | None,
+    of: Sequence[Selector] | None,
+    mode: str,
+    policy: str,
+    memory_limit: int | None,
+    requests: Sequence[tuple[Selector, str]],
+    measuring: Callable[[], Measure] = measure_here,
+    observe: Observer | None = None,
+) -> list[FuncOp]:
+    """`gradient` with all options of the pass, and validated if that is asked for."""
+    made = gradient_pass.apply_gradient(
+        module, function, wrt, of, mode, policy, memory_limit, requests, measuring, observe
+    )
+    if is_asked_for(VALIDATE_VARIABLE):
+        from gradir.validation.gradients import validate_gradient
+
+        asked = any(request != "write" for _, request in requests)
+        validate_gradient(module, function, made, mode, wrt, of, asked)
+    return made
+
 
 train_step = partial(training.train_step, measuring=measure_here)
 """A step of training, whose gradient may have a policy or a memory limit."""

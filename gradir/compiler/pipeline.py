@@ -44,6 +44,7 @@ from gradir.passes.lower.sum_slices import sum_slices
 from gradir.passes.recompute.inline_checkpoints import inline_checkpoints
 from gradir.passes.verify.verify import verify
 from gradir.runtime.threads import thread_count
+from gradir.validation.compare import BITS, ROUNDING
 
 Plans: TypeAlias = dict[str, MemoryPlan]
 """The memory plans by function name."""
@@ -66,12 +67,14 @@ class Machine:
 class Stage:
     """A step on a whole module, and a property of every op after it.
 
-    `transform` may read the machine; that of the last stage returns the memory plans.
+    `transform` may read the machine; that of the last stage returns the memory plans. `keeps` is
+    what it promises of the numbers of a program, by the interpreter: their bits, or rounding.
     """
 
     name: str
     transform: Callable[[ModuleOp, Machine], Plans | None]
     leaves: Callable[[Operation], bool] = lambda op: True
+    keeps: str = BITS
 
     def run(self, module: ModuleOp, machine: Machine, check: bool = False) -> Plans | None:
         """Run it; with `check`, then verify the module and the property."""
@@ -87,6 +90,7 @@ def _stage(
     name: str,
     transform: Callable[[ModuleOp], object],
     leaves: Callable[[Operation], bool] = lambda op: True,
+    keeps: str = BITS,
 ) -> Stage:
     """A stage without a target machine."""
 
@@ -94,7 +98,7 @@ def _stage(
         del machine
         transform(module)
 
-    return Stage(name, on_any_machine, leaves)
+    return Stage(name, on_any_machine, leaves, keeps)
 
 
 def _allocate_scratch(module: ModuleOp, machine: Machine) -> None:
@@ -148,7 +152,8 @@ STAGES: tuple[Stage, ...] = (
     # needs: nothing;                 leaves: cheaper ops with the same bits
     _stage("gradir-simplify", simplify),
     # needs: nothing;                 leaves: no compound op (softmax, losses, ...)
-    _stage("gradir-decompose", decompose, _is_simple),
+    # (NumPy's meaning of one may round elsewhere)
+    _stage("gradir-decompose", decompose, _is_simple, ROUNDING),
     # needs: nothing;                 leaves: cheaper ops with the same bits
     _stage("gradir-simplify", simplify),
     # needs: nothing;                 leaves: each pure value computed once, barriers respected
@@ -158,7 +163,8 @@ STAGES: tuple[Stage, ...] = (
     # needs: nothing;                 leaves: loop invariants outside of their loops
     _stage("gradir-hoist", hoist),
     # needs: static shapes;           leaves: loop nests and constants
-    _stage("gradir-lower", lower, _is_lowered),
+    # (sums and products of matrices in the order of the loops, not in NumPy's)
+    _stage("gradir-lower", lower, _is_lowered, ROUNDING),
     # needs: nests not fused;         leaves: in loops, numbers for tensors of one element
     _stage("gradir-scalarize", scalarize),
     # needs: nothing;                 leaves: invariant numbers outside of their loops

@@ -63,7 +63,7 @@ def interpret(
     check_program(callees_first(functions, [op]))
     arrays = check_arguments(op, all_arguments(op, arguments, out))
     with np.errstate(all="ignore"):
-        results = _Interpreter(functions).call(op, arrays)
+        results = Interpreter(functions).call(op, arrays)
     with _memory_errors(op):
         # arguments that are handed back and broadcast views become arrays of their own
         return stored(op, [_returned(r) for r in results], out)
@@ -127,7 +127,9 @@ class _Frame:
         self.op = self.op.next_op
 
 
-class _Interpreter:
+class Interpreter:
+    """Runs functions of a module; subclasses watch or replace the runs of single ops."""
+
     def __init__(self, functions: dict[str, func.FuncOp]):
         self.functions = functions
 
@@ -141,10 +143,10 @@ class _Interpreter:
             operands = [frame.values[o] for o in op.operands]
             if isinstance(op, func.CallOp):
                 frames.append(_Frame(only_block(callee_of(self.functions, op)), operands, {}))
-            elif (region_op := REGION_OPS.get(type(op))) is not None:
-                _advance(frames, region_op(op, operands), None)
+            elif (asker := self.steps(op, operands)) is not None:
+                _advance(frames, asker, None)
             elif op.next_op is not None:
-                frame.finish(self.results(op, operands))
+                frame.finish(self.run(op, operands, frame.values))
             else:
                 frames.pop()
                 if frame.asker is not None:
@@ -153,6 +155,16 @@ class _Interpreter:
                     frames[-1].finish(operands)
                 else:
                     return tuple(operands)
+
+    def steps(self, op: Operation, operands: Sequence[Array]) -> Steps | None:
+        """A run of an op with regions; None for other ops."""
+        region_op = REGION_OPS.get(type(op))
+        return None if region_op is None else region_op(op, operands)
+
+    def run(self, op: Operation, operands: Sequence[Array], values: Environment) -> Sequence[Array]:
+        """The results of an op in its place, where these values are known."""
+        del values
+        return self.results(op, operands)
 
     def results(self, op: Operation, operands: Sequence[Array]) -> Sequence[Array]:
         """The results of one op on arrays, in the types declared; not of region ops or calls."""
@@ -169,7 +181,7 @@ def run_ops(
     ops: Sequence[Operation], values: Environment, functions: Mapping[str, func.FuncOp]
 ) -> None:
     """Run ops of a function under construction, in this order; their results go to `values`."""
-    running = _Interpreter(dict(functions))
+    running = Interpreter(dict(functions))
     with np.errstate(all="ignore"):
         for op in ops:
             if op.regions or isinstance(op, func.CallOp):

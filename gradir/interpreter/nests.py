@@ -23,6 +23,7 @@ from gradir.dialects.loopnest.loopnest import (
     CheckIndexOp,
     IndexOp,
     LoadOp,
+    LoopOp,
     NestOp,
     Output,
     YieldOp,
@@ -43,14 +44,21 @@ _ERFC = np.vectorize(erfc, otypes=[np.float64])
 def nest_values(op: NestOp, operands: Sequence[Array]) -> list[Array]:
     """The results of a nest, given its inputs and inits."""
     inputs, inits = operands[: len(op.inputs)], operands[len(op.inputs) :]
-    yielded = _Grid(op).run(inputs)
+    grid = Grid(op, op.extents)
+    return outputs_of(op, grid, grid.run(inputs), inits)
+
+
+def outputs_of(
+    op: LoopOp, grid: Grid, yielded: Sequence[Array], inits: Sequence[Array]
+) -> list[Array]:
+    """The results of a nest or a contraction from what its body yields on the grid."""
     starts = dict(zip(op.starting_outputs, inits, strict=True))
     values, symbols = yielded[: len(op.results)], yielded[len(op.results) :]
     results: list[Array] = []
     for k, output in enumerate(op.output_list):
         count = sum(row.symbol is not None for row in output.access.rows)
         indices, symbols = symbols[:count], symbols[count:]
-        places, inside = _places(op, output.access, shape_of(output.type), indices)
+        places, inside = _places(grid.bounds, output.access, shape_of(output.type), indices)
         if not inside.all():
             raise IndexOutOfRange(
                 f"{location_text(op)}{op.name}: an index of output {k} is out of range for "
@@ -64,35 +72,29 @@ def nest_values(op: NestOp, operands: Sequence[Array]) -> list[Array]:
 # The body.
 
 
-class _Grid:
+class Grid:
     """A run of a body on the whole grid: each value is an array of the shape of the bounds."""
 
-    def __init__(self, op: NestOp):
+    def __init__(self, op: LoopOp, bounds: tuple[int, ...]):
         self.op = op
-        self.bounds = op.extents
+        self.bounds = bounds
         self.values: dict[SSAValue, Array] = {}
 
     def run(self, inputs: Sequence[Array]) -> list[Array]:
         """The values that the body yields."""
         op = self.op
-        rows = zip(op.body.block.args, inputs, op.input_accesses, op.input_pads, strict=True)
-        for argument, array, access, pad in rows:
-            self.values[argument] = array if access is None else self._read(array, access, pad)
+        hidden = op.HIDDEN_INPUTS
+        rows = zip(inputs, op.input_accesses, op.input_pads, strict=True)
+        arguments = [a for a in op.body.block.args if a not in self.values]
+        for argument, (array, access, pad) in zip(arguments, [*rows][hidden:], strict=True):
+            whole = access is None
+            self.values[argument] = array if whole else read_elements(self, array, access, pad)
         for inner in op.body.block.ops:
             if not isinstance(inner, YieldOp):
                 (result,) = inner.results
                 made = as_elements(self._value(inner), result.type)
                 self.values[result] = np.broadcast_to(made, self.bounds)
         return [as_elements(self.values[v], v.type) for v in op.yielded]
-
-    def _read(self, array: Array, access: Access, pad: Attribute | None) -> Array:
-        places, inside = _places(self.op, access, array.shape, ())
-        flat = _signed(array).reshape(-1)
-        result = np.zeros(self.bounds, flat.dtype)
-        if pad is not None:
-            result[...] = cast(FloatAttr | IntegerAttr, pad).value.data
-        result[inside] = flat[places[inside]]
-        return result
 
     def _value(self, op: Operation) -> Any:
         operands = [widened(self.values[o]) for o in op.operands]
@@ -102,28 +104,46 @@ class _Grid:
             case IndexOp():
                 return _counts(self.bounds, op.dim.value.data)
             case LoadOp():
-                return _loaded(op, operands[0], operands[1:])
+                return loaded_element(op, operands[0], operands[1:])
             case CheckIndexOp():
-                return _checked(op, operands[0])
-            case TensorOp():  # one that takes numbers, such as grad.gate
-                return op.numpy(*operands)
-            case ErfcOp():
-                return _ERFC(*operands)
-            case RemainderOp():
-                return np.fmod(*operands)
-            case _ if knows_number_op(op):
-                return number_value(op, operands)
+                return checked_index(op, operands[0])
             case _:
-                raise LocatedError(f"{op.name}: the interpreter does not know this op", op)
+                return body_value(op, operands)
 
 
-def _loaded(op: LoadOp, array: Array, indices: Sequence[Array]) -> Array:
+def body_value(op: Operation, operands: Sequence[Array]) -> Any:
+    """The result of an op that computes, in the body of a nest or of a program."""
+    match op:
+        case TensorOp():  # one that takes numbers, such as grad.gate
+            return op.numpy(*operands)
+        case ErfcOp():
+            return _ERFC(*operands)
+        case RemainderOp():
+            return np.fmod(*operands)
+        case _ if knows_number_op(op):
+            return number_value(op, operands)
+        case _:
+            raise LocatedError(f"{op.name}: the interpreter does not know this op", op)
+
+
+def read_elements(grid: Grid, array: Array, access: Access, pad: Attribute | None) -> Array:
+    """The element of an array at each place of the grid, or the pad outside."""
+    places, inside = _places(grid.bounds, access, array.shape, ())
+    flat = _signed(array).reshape(-1)
+    result = np.zeros(grid.bounds, flat.dtype)
+    if pad is not None:
+        result[...] = cast(FloatAttr | IntegerAttr, pad).value.data
+    result[inside] = flat[places[inside]]
+    return result
+
+
+def loaded_element(op: LoadOp, array: Array, indices: Sequence[Array]) -> Array:
     for index, extent in zip(indices, array.shape, strict=True):
         _require_index(location_text(op) + op.name, index, (index < 0) | (index >= extent), extent)
     return _signed(array[tuple(indices)])
 
 
-def _checked(op: CheckIndexOp, index: Array) -> Array:
+def checked_index(op: CheckIndexOp, index: Array) -> Array:
     bound = op.bound.value.data
     wrapped = index if op.from_start is not None else np.where(index < 0, index + bound, index)
     _require_index(op.message.data, index, (wrapped < 0) | (wrapped >= bound), bound)
@@ -151,21 +171,21 @@ def _counts(bounds: Sequence[int], dim: int) -> Array:
 
 
 def _places(
-    op: NestOp, access: Access, shape: Sequence[int], symbols: Sequence[Array]
+    bounds: tuple[int, ...], access: Access, shape: Sequence[int], symbols: Sequence[Array]
 ) -> tuple[Array, Array]:
     """The number of the element at each place of the grid, and whether it is inside."""
-    places, inside = np.zeros(op.extents, np.int64), np.ones(op.extents, bool)
+    places, inside = np.zeros(bounds, np.int64), np.ones(bounds, bool)
     for row, extent in zip(access.rows, shape, strict=True):
-        index = _subscript(op, row) if row.symbol is None else symbols[row.symbol]
+        index = _subscript(bounds, row) if row.symbol is None else symbols[row.symbol]
         inside &= (index >= 0) & (index < extent)
         places = places * extent + index
     return places, inside
 
 
-def _subscript(op: NestOp, row: Row) -> Array:
-    index = np.full(op.extents, row.constant)
+def _subscript(bounds: tuple[int, ...], row: Row) -> Array:
+    index = np.full(bounds, row.constant)
     for d in row.used:
-        index = index + row.coefficients[d] * _counts(op.extents, d)
+        index = index + row.coefficients[d] * _counts(bounds, d)
     return index
 
 
@@ -229,6 +249,3 @@ def _take_extremes(largest: bool, result: Array, places: Array, values: Array) -
     order = np.lexsort((ties, keys))
     # nan is sorted to the end, and of one place the last value stays
     result[all_places[order]] = every[order]
-
-
-__all__ = ["nest_values"]

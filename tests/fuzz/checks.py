@@ -23,6 +23,7 @@ from fuzz.trial import (
     same_bits,
     same_sums,
 )
+from fuzz.validated import validated
 from gradir import GradirError, Module, RowSlices
 from gradir.dialects.base.attribute_names import PEAK
 from gradir.dialects.base.extent_values import holds
@@ -456,6 +457,7 @@ CHECKS: dict[Check, int] = {
     vectorized: 3,
     reloaded: 2,
     limits: 1,
+    validated: 1,
     layouts: 2,
     jitted: 1,
     called: 2,

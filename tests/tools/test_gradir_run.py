@@ -442,3 +442,26 @@ def test_profile_refused(run: Run, options: list[str], message: str) -> None:
         "program.mlir", "--function", "total", "--random-inputs", "0", *options
     )
     assert (code, output, errors) == (1, "", f"gradir-run: error: {message}\n")
+
+
+NAN = """
+func.func @f(%x: tensor<2xf64>) -> tensor<2xf64> {
+  %y = array.log %x : tensor<2xf64>
+  return %y : tensor<2xf64>
+}
+"""
+
+
+def test_explain(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Behind the results, where a nan in them comes from; or as an error in their place."""
+    Path("nan.mlir").write_text(NAN)
+    np.save("zero.npy", np.array([1.0, 0.0]))
+    command = ["nan.mlir", "--input", "zero.npy"]
+    head = "nan.mlir:3:3: error: array.log of x = 0.0 is -inf at [1]\n  %y = array.log %x"
+    plain = run(*command)[1]
+    for options in (["--explain"], ["--explain", "--interpret"]):
+        code, output, errors = run(*command, *options)
+        assert (code, errors) == (0, "") and output.startswith(plain) and head in output
+    monkeypatch.setenv("GRADIR_NAN", "raise")
+    code, output, errors = run(*command)
+    assert (code, output) == (1, "") and errors.startswith(head)

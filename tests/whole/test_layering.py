@@ -157,8 +157,9 @@ def test_what_a_small_program_does_not_load() -> None:
 
 # The rooms of gradir/, the lowest first: a room imports from those before it, and from itself.
 GRADIR_ROOMS = (
-    *("diagnostics", "errors", "forking", "gc_pause", "registry", "universe", "symbols"),
-    *("cache", "text", "codegen", "runtime", "interpreter", "compiler", "profiling", "api"),
+    *("diagnostics", "errors", "checks", "forking", "gc_pause", "registry", "universe", "symbols"),
+    *("cache", "text", "codegen", "runtime", "interpreter", "validation", "compiler", "explain"),
+    *("profiling", "api"),
     *(
         "frontends",
         "numpy",

@@ -300,6 +300,11 @@ class Jitted(Copied):
         require_not_donated(leaves, made.traced.names, made.traced.name)
         return made.profile(leaves)
 
+    def program(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Traced, list[Any]]:
+        """The program that a call with these arguments runs, and its arguments."""
+        leaves, tree = flatten((args, kwargs))
+        return self._traced(leaves, tree, lambda: (args, kwargs)).traced, list(leaves)
+
     def _traced(
         self, leaves: Sequence[Any], tree: Tree, arguments: Callable[[], Arguments]
     ) -> Compiled:

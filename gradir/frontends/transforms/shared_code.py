@@ -15,6 +15,7 @@ from typing import Any
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 
 from gradir.api import Module, compile
+from gradir.checks import VARIABLES as CHECKS
 from gradir.codegen.text.target import CPU_VARIABLE, VECTOR_BYTES_VARIABLE
 from gradir.dialects.grad.host_call import HostCallOp
 from gradir.forking import short_lock
@@ -27,7 +28,10 @@ MOST_PROGRAMS = 64
 MOST_CONSTANTS = 1 << 16
 """Bytes of constants, as of captured arrays, from which on a program is compiled by itself."""
 
-SETTINGS = (CPU_VARIABLE, VECTOR_BYTES_VARIABLE, THREADS_VARIABLE, OPENMP_THREADS_VARIABLE)
+SETTINGS = (
+    *(CPU_VARIABLE, VECTOR_BYTES_VARIABLE, THREADS_VARIABLE, OPENMP_THREADS_VARIABLE),
+    *CHECKS,
+)
 
 _kept: OrderedDict[Hashable, Any] = OrderedDict()
 _lock = short_lock()

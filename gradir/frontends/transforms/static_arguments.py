@@ -64,6 +64,13 @@ class StaticallyJitted(Copied):
         jitted, rest, named = self._split(args, kwargs)
         return jitted.profile(*rest, **named)
 
+    def chosen(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+        """The jitted function of a call, and the arguments that it gets."""
+        jitted, rest, named = self._split(args, kwargs)
+        return jitted, tuple(rest), named
+
     def _split(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[Any, list[Any], dict[str, Any]]:

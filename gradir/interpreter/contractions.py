@@ -1,0 +1,60 @@
+"""Contractions at tensor level: the chain of products over k for each element, then the body.
+
+Products are added one after the other in the type of the accumulator. Native code fuses each
+product with its sum, so its last bits differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from gradir.dialects.base.access import Access
+from gradir.dialects.loopnest.loopnest import ContractOp
+from gradir.interpreter.conversions import as_elements
+from gradir.interpreter.nests import Grid, outputs_of, read_elements
+from gradir.runtime.arrays import dtype_of
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+def contract_values(op: ContractOp, operands: Sequence[Array]) -> list[Array]:
+    """The results of a contraction, given its inputs and inits."""
+    count = len(op.inputs)
+    inputs, inits = operands[:count], operands[count:]
+    grid = Grid(op, tuple(1 if r == "k" else n for n, r in _dims(op)))
+    grid.values[op.body.block.args[0]] = as_elements(_summed(op, grid, inputs), op.accumulator_type)
+    return outputs_of(op, grid, grid.run(inputs), inits)
+
+
+def _dims(op: ContractOp) -> list[tuple[int, str]]:
+    return list(zip(op.extents, op.dim_roles, strict=True))
+
+
+def _summed(op: ContractOp, grid: Grid, inputs: Sequence[Array]) -> Array:
+    """The sums of the products of the two factors, over the grid without k."""
+    dtype = dtype_of(op.accumulator_type)
+    wide = np.dtype(np.float32) if dtype.itemsize == 2 and dtype.kind not in "iu" else dtype
+    total = np.zeros(grid.bounds, wide)
+    ranges = [range(n) if r == "k" else range(1) for n, r in _dims(op)]
+    accesses, pads = op.input_accesses[:2], op.input_pads[:2]
+    for k in product(*ranges):
+        factors: list[Any] = []
+        for array, access, pad in zip(inputs[:2], accesses, pads, strict=True):
+            assert access is not None
+            factors.append(read_elements(grid, array, _at(access, k), pad).astype(wide))
+        total = total + factors[0] * factors[1]
+    return total
+
+
+def _at(access: Access, k: Sequence[int]) -> Access:
+    """The access with some dimensions moved to fixed places."""
+    rows = tuple(
+        replace(row, constant=row.constant + sum(row.coefficients[d] * k[d] for d in row.used))
+        for row in access.rows
+    )
+    return replace(access, rows=rows)

@@ -15,6 +15,7 @@ from gradir.dialects.grad import (
     accumulation,
     attention,
     bits,
+    centering,
     checkpoint,
     custom_vjp,
     derivative,
@@ -28,6 +29,7 @@ from gradir.dialects.grad.loop_policy import LoopPolicyAttr
 from gradir.dialects.grad.nll import ClassIndexOp, NllLossBackwardOp
 from gradir.dialects.grad.tape import TAPE_OPS, TapeType
 from gradir.dialects.grad.transfer import CopyToOp
+from gradir.dialects.nn.activations import GRAD_OPS
 from gradir.dialects.spatial import convolution, pooling, resampling
 
 OPS: tuple[type[TensorOp], ...] = (
@@ -41,6 +43,8 @@ OPS: tuple[type[TensorOp], ...] = (
     *resampling.OPS,
     *convolution.GRAD_OPS,
     *attention.OPS,
+    *centering.OPS,
+    *GRAD_OPS,
     *accumulation.OPS,
     *bits.OPS,
     *dropout.OPS,

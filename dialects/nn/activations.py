@@ -9,9 +9,11 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from gradir.dialects.array.elementwise import AbsOp, ErfOp, ExpOp, LogOp, TanhOp
+from gradir.dialects.array.comparison import WhereOp
+from gradir.dialects.array.elementwise import AbsOp, ExpOp, Log1pOp
 from gradir.dialects.array.movement import BroadcastToOp
 from gradir.dialects.array.reductions import MaxOp, SumOp, narrowed, widened
+from gradir.dialects.array.transcendental import RoundOp
 from gradir.dialects.base import extrema
 from gradir.dialects.base.attributes import Attributes, Types, integer, number, text
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
@@ -21,6 +23,14 @@ from gradir.dialects.base.value import Scalar, Value
 from gradir.dialects.building import body as b
 from gradir.dialects.building.gate import gated
 from gradir.dialects.building.kinds import UnaryOp, require_elements
+from gradir.dialects.building.slopes import (
+    NormalCdfOp,
+    NormalDensityOp,
+    SigmoidSlopeOp,
+    normal_cdf,
+    slope,
+)
+from gradir.dialects.grad.centering import BalancedOp, CenteredOp
 
 
 @irdl_op_definition
@@ -42,12 +52,13 @@ class ReluOp(UnaryOp):
 
 @irdl_op_definition
 class SigmoidOp(UnaryOp):
-    """1 / (1 + exp(-x)), without overflow.   vjp: ct * y * (1 - y)"""
+    """1 / (1 + exp(-x)), without overflow.   vjp: ct * sigmoid(x) * sigmoid(-x)"""
 
     name = "nn.sigmoid"
+    IS_MADE_AGAIN: ClassVar[bool] = True
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
-        return [ct * (y * (1 - y))]
+        return [ct * slope(SigmoidSlopeOp, x)]
 
     def body(self, x: Scalar) -> Scalar:
         return logistic(x)
@@ -86,13 +97,12 @@ def _numpy_logistic(x: Any) -> Any:
 
 @irdl_op_definition
 class SiluOp(ActivationOp):
-    """x * sigmoid(x), without overflow.   vjp: ct * s * (1 + x * (1 - s)), s = sigmoid(x)"""
+    """x * sigmoid(x), without overflow.   vjp: ct * (s + x * s'), s = sigmoid(x)"""
 
     name = "nn.silu"
 
     def derivative(self, x: Value) -> Value:
-        s = SigmoidOp.on(x)
-        return s * (1 + x * (1 - s))
+        return SigmoidOp.on(x) + x * slope(SigmoidSlopeOp, x)
 
     def body(self, x: Scalar) -> Scalar:
         return x * logistic(x)
@@ -128,43 +138,39 @@ class GeluOp(ActivationOp):
     def derivative(self, x: Value) -> Value:
         if self.is_tanh:
             square = x * x
-            s = SigmoidOp.on(x * (1 + square * TANH_CUBIC) * (2 * TANH_SCALE))
+            doubled = x * (1 + square * TANH_CUBIC) * (2 * TANH_SCALE)
             steepness = (1 + square * (3 * TANH_CUBIC)) * (2 * TANH_SCALE)
-            return s + x * (s * (1 - s)) * steepness
-        below = (1 + ErfOp.on(x * sqrt(0.5))) * 0.5
-        return below + x * (ExpOp.on(x * x * -0.5) * (1 / sqrt(2 * pi)))
+            return SigmoidOp.on(doubled) + x * slope(SigmoidSlopeOp, doubled) * steepness
+        return slope(NormalCdfOp, x) + x * slope(NormalDensityOp, x)
 
     def body(self, x: Scalar) -> Scalar:
-        one = b.constant(x, 1)
         if self.is_tanh:
             # (1 + tanh(u)) / 2 is sigmoid(2 * u), which does not cancel where u is negative
-            cubic = one + x * x * TANH_CUBIC
+            cubic = b.constant(x, 1) + x * x * TANH_CUBIC
             doubled = x * cubic * (2 * TANH_SCALE)
             return x * logistic(doubled)
-        below = one + b.erf(x * sqrt(0.5))
-        return x * (below * 0.5)
+        return x * b.normal_cdf(x)
 
     def numpy(self, x: Any) -> Any:
-        import math
-
         if self.is_tanh:
             return x * _numpy_logistic(x * (1 + x * x * TANH_CUBIC) * (2 * TANH_SCALE))
-        erf = np.vectorize(math.erf, otypes=[np.float64])
-        return x * ((1 + erf(x * sqrt(0.5)).astype(x.dtype)) * 0.5)
+        return x * normal_cdf(x)
 
 
 @irdl_op_definition
-class MishOp(ActivationOp):
-    """x * tanh(softplus(x)), without overflow.
+class TanhSoftplusOp(ActivationOp):
+    """tanh(softplus(x)), the factor of x in mish.
 
-    vjp: ct * (t + x * (1 - t * t) * sigmoid(x)), t = tanh(softplus(x))
+    vjp: ct * 4 * s * r ** 2 / (1 + r ** 2) ** 2, s = sigmoid(x), r = sigmoid(-x)
     """
 
-    name = "nn.mish"
+    name = "grad.tanh_softplus"
 
     def derivative(self, x: Value) -> Value:
-        t = TanhOp.on(SoftplusOp.on(x))
-        return t + x * ((1 - t * t) * SigmoidOp.on(x))
+        # tanh(softplus(x)) is s * (1 + r) / (1 + r ** 2)
+        r = SigmoidOp.on(-x)
+        share = r / (1 + r * r)
+        return 4 * SigmoidOp.on(x) * share * share
 
     def body(self, x: Scalar) -> Scalar:
         # tanh(log(1 + e)) is (e * e + 2 * e) / (e * e + 2 * e + 2), e = exp(x)
@@ -174,13 +180,29 @@ class MishOp(ActivationOp):
         rest = small * small * two
         negative = below / (below + two)
         positive = above / (above + rest)
-        return x * b.select(x < 0, negative, positive)
+        return b.select(x < 0, negative, positive)
 
     def numpy(self, x: Any) -> Any:
         small = np.exp(-np.abs(x))
         below, above = small * (small + 2), 1 + 2 * small
         positive = above / (above + 2 * (small * small))
-        return x * cast(Any, np.where(x < 0, below / (below + 2), positive))
+        return cast(Any, np.where(x < 0, below / (below + 2), positive))
+
+
+@irdl_op_definition
+class MishOp(ActivationOp):
+    """x * tanh(softplus(x)), without overflow.   vjp: ct * (t + x * t'), t = tanh(softplus(x))"""
+
+    name = "nn.mish"
+
+    def derivative(self, x: Value) -> Value:
+        return TanhSoftplusOp.on(x) + x * TanhSoftplusOp.derivative(cast(Any, self), x)
+
+    def body(self, x: Scalar) -> Scalar:
+        return x * TanhSoftplusOp.body(cast(Any, self), x)
+
+    def numpy(self, x: Any) -> Any:
+        return x * TanhSoftplusOp.numpy(cast(Any, self), x)
 
 
 @irdl_op_definition
@@ -272,12 +294,24 @@ class _SoftOp(TensorOp):
     def axis(self) -> int:
         return normalize_axis(integer(self.attributes, "axis", -1), len(shape_of(self.x.type)))
 
-    def line_sum(self, x: Value) -> Value:
-        """The sum along the axis, repeated along it."""
-        return self.repeated(SumOp.on(x, axis=self.axis, keepdims=True), x)
+    def sum_along(self, x: Value) -> Value:
+        """The sum along the axis, which is kept with extent 1."""
+        return SumOp.on(x, axis=self.axis, keepdims=True)
 
     def repeated(self, line: Value, x: Value) -> Value:
         return BroadcastToOp.on(line, type=x.type)
+
+    def below_top(self, x: Value) -> Value:
+        """x less the largest of its line."""
+        return x - self.repeated(MaxOp.on(x, axis=self.axis, keepdims=True), x)
+
+    def sums(self, low: Value) -> tuple[Value, Value]:
+        """The sum of exp(low) along the axis, for the largest 0, and the sum without one of these,
+        which would swallow the others."""
+        powers = ExpOp.on(low)
+        total = self.sum_along(powers)
+        others = self.sum_along(WhereOp.on(low.equal(0), low.full(0), powers))
+        return total, others + (RoundOp.on(total - others) - 1)
 
     @property
     def is_empty(self) -> bool:
@@ -288,21 +322,19 @@ class _SoftOp(TensorOp):
 class SoftmaxOp(_SoftOp):
     """exp(x) / sum(exp(x)) along `axis`, without overflow; nan of all -inf.
 
-    vjp: y * (ct - sum(ct * y))
+    vjp: y * (ct - sum(ct * y)), by grad.centered
     """
 
     name = "nn.softmax"
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
-        return [y * (ct - self.line_sum(ct * y))]
+        return [y * CenteredOp.on(ct, y, axis=self.axis)]
 
     def decompose(self, x: Value) -> Value:
         if self.is_empty:
             return x
-        wide = widened(x)
-        top = MaxOp.on(wide, axis=self.axis, keepdims=True)
-        powers = ExpOp.on(wide - self.repeated(top, wide))
-        return narrowed(powers / self.line_sum(powers), x.type)
+        powers = ExpOp.on(self.below_top(widened(x)))
+        return narrowed(powers / self.repeated(self.sum_along(powers), powers), x.type)
 
     def numpy(self, x: Any) -> Any:
         with np.errstate(invalid="ignore"):
@@ -314,28 +346,59 @@ class SoftmaxOp(_SoftOp):
 class LogSoftmaxOp(_SoftOp):
     """log(softmax(x)) along `axis`, without overflow; nan of all -inf.
 
-    vjp: ct - exp(y) * sum(ct)
+    vjp: ct - exp(y) * sum(ct), by grad.balanced
     """
 
     name = "nn.log_softmax"
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
-        return [ct - ExpOp.on(y) * self.line_sum(ct)]
+        return [BalancedOp.on(ct, ExpOp.on(y), axis=self.axis)]
 
     def decompose(self, x: Value) -> Value:
         if self.is_empty:
             return x
-        wide = widened(x)
-        top = MaxOp.on(wide, axis=self.axis, keepdims=True)
         # not x - logsumexp(x), which cancels where x is large
-        low = wide - self.repeated(top, wide)
-        return narrowed(low - LogOp.on(self.line_sum(ExpOp.on(low))), x.type)
+        low = self.below_top(widened(x))
+        _, others = self.sums(low)
+        return narrowed(low - self.repeated(Log1pOp.on(others), low), x.type)
 
     def numpy(self, x: Any) -> Any:
         with np.errstate(invalid="ignore"):
-            low = x - np.max(x, axis=self.axis, keepdims=True, initial=-np.inf)
-            return low - np.log(np.sum(np.exp(low), axis=self.axis, keepdims=True))
+            return numpy_log_softmax(x, self.axis)
 
+
+@irdl_op_definition
+class SoftmaxComplementOp(_SoftOp):
+    """1 - softmax(x) along `axis`, exact where softmax is nearly 1.   vjp: minus that of softmax"""
+
+    name = "grad.softmax_complement"
+
+    def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
+        p = SoftmaxOp.on(x, axis=self.axis)
+        return [-(p * CenteredOp.on(ct, p, axis=self.axis))]
+
+    def decompose(self, x: Value) -> Value:
+        if self.is_empty:
+            return x
+        low = self.below_top(widened(x))
+        total, others = self.sums(low)
+        p = ExpOp.on(low) / self.repeated(total, low)
+        # one above 1/2 is the only largest one
+        return narrowed(WhereOp.on(p > 0.5, self.repeated(others / total, p), 1 - p), x.type)
+
+    def numpy(self, x: Any) -> Any:
+        with np.errstate(invalid="ignore"):
+            return -np.expm1(numpy_log_softmax(x, self.axis))
+
+
+def numpy_log_softmax(x: Any, axis: int) -> Any:
+    """x - log(sum(exp(x))) along an axis."""
+    low = x - np.max(x, axis=axis, keepdims=True, initial=-np.inf)
+    others = np.sum(np.where(low == 0, 0, np.exp(low)), axis=axis, keepdims=True)
+    return low - np.log1p(others + (np.sum(low == 0, axis=axis, keepdims=True) - 1.0))
+
+
+GRAD_OPS: tuple[type[TensorOp], ...] = (SoftmaxComplementOp, TanhSoftplusOp)
 
 OPS: tuple[type[TensorOp], ...] = (
     ReluOp, SigmoidOp, SiluOp, GeluOp, MishOp, SoftplusOp, LogsigmoidOp, SoftsignOp, SoftmaxOp,

@@ -23,13 +23,13 @@ from gradir.dialects.grad import (
     extent,
     grad,
     host_call,
+    saturation,
     slices,
 )
 from gradir.dialects.grad.loop_policy import LoopPolicyAttr
 from gradir.dialects.grad.nll import ClassIndexOp, NllLossBackwardOp
 from gradir.dialects.grad.tape import TAPE_OPS, TapeType
 from gradir.dialects.grad.transfer import CopyToOp
-from gradir.dialects.nn.activations import GRAD_OPS
 from gradir.dialects.spatial import convolution, pooling, resampling
 
 OPS: tuple[type[TensorOp], ...] = (
@@ -44,7 +44,7 @@ OPS: tuple[type[TensorOp], ...] = (
     *convolution.GRAD_OPS,
     *attention.OPS,
     *centering.OPS,
-    *GRAD_OPS,
+    *saturation.OPS,
     *accumulation.OPS,
     *bits.OPS,
     *dropout.OPS,

@@ -30,11 +30,10 @@ from gradir.dialects.grad.nll import (
     verify_settings,
     wide_element,
 )
+from gradir.dialects.grad.saturation import SoftmaxComplementOp, numpy_log_softmax
 from gradir.dialects.nn.activations import (
     LogSoftmaxOp,
-    SoftmaxComplementOp,
     SoftmaxOp,
-    numpy_log_softmax,
 )
 
 

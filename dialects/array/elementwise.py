@@ -25,6 +25,7 @@ from gradir.dialects.building.kinds import (
     BinaryOp,
     UnaryOp,
 )
+from gradir.dialects.building.slopes import GaussianOp, TanhSlopeOp, slope
 
 # Unary.
 
@@ -85,13 +86,13 @@ class ExpOp(UnaryOp):
 
 @irdl_op_definition
 class Expm1Op(UnaryOp):
-    """e ** x - 1, exact near 0.   vjp: ct * (y + 1)"""
+    """e ** x - 1, exact near 0.   vjp: ct * exp(x)"""
 
     name = "array.expm1"
     NUMPY: ClassVar[str] = "expm1"
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
-        return [ct * (y + 1)]
+        return [ct * ExpOp.on(x)]
 
     def body(self, x: Scalar) -> Scalar:
         return b.expm1(x)
@@ -214,13 +215,14 @@ class CosOp(UnaryOp):
 
 @irdl_op_definition
 class TanhOp(UnaryOp):
-    """Hyperbolic tangent.   vjp: ct * (1 - y * y)"""
+    """Hyperbolic tangent.   vjp: ct / cosh(x) ** 2"""
 
     name = "array.tanh"
     NUMPY: ClassVar[str] = "tanh"
+    IS_MADE_AGAIN: ClassVar[bool] = True
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
-        return [ct * (1 - y * y)]
+        return [ct * slope(TanhSlopeOp, x)]
 
     def body(self, x: Scalar) -> Scalar:
         return b.tanh(x)
@@ -236,7 +238,7 @@ class ErfOp(UnaryOp):
     name = "array.erf"
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
-        return [ct * (2 / sqrt(pi) * ExpOp.on(-(x * x)))]
+        return [ct * (2 / sqrt(pi) * slope(GaussianOp, x))]
 
     def body(self, x: Scalar) -> Scalar:
         return b.erf(x)

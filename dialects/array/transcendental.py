@@ -8,13 +8,14 @@ from typing import Any, ClassVar
 from xdsl.irdl import irdl_op_definition
 
 from gradir.dialects.array.arithmetic import HypotOp
-from gradir.dialects.array.elementwise import ExpOp, RsqrtOp, SqrtOp
+from gradir.dialects.array.elementwise import RsqrtOp, SqrtOp
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.value import Scalar, Value
 from gradir.dialects.building import body as b
 from gradir.dialects.building.gate import inside
 from gradir.dialects.building.kinds import UnaryOp
+from gradir.dialects.building.slopes import AtanSlopeOp, GaussianOp, SquareComplementOp, slope
 
 # Exponentials and logarithms.
 
@@ -68,7 +69,7 @@ class ErfcOp(UnaryOp):
     name = "array.erfc"
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
-        return [ct * (-2 / sqrt(pi) * ExpOp.on(-(x * x)))]
+        return [ct * (-2 / sqrt(pi) * slope(GaussianOp, x))]
 
     def body(self, x: Scalar) -> Scalar:
         return b.erfc(x)
@@ -107,7 +108,7 @@ class AsinOp(UnaryOp):
     NUMPY: ClassVar[str] = "arcsin"
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
-        return [ct * RsqrtOp.on((1 - x) * (1 + x))]
+        return [ct * RsqrtOp.on(slope(SquareComplementOp, x))]
 
     def body(self, x: Scalar) -> Scalar:
         return b.asin(x)
@@ -124,7 +125,7 @@ class AcosOp(UnaryOp):
     NUMPY: ClassVar[str] = "arccos"
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
-        return [-ct * RsqrtOp.on((1 - x) * (1 + x))]
+        return [-ct * RsqrtOp.on(slope(SquareComplementOp, x))]
 
     def body(self, x: Scalar) -> Scalar:
         return b.acos(x)
@@ -138,7 +139,7 @@ class AtanOp(UnaryOp):
     NUMPY: ClassVar[str] = "arctan"
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
-        return [ct / (1 + x * x)]
+        return [ct * slope(AtanSlopeOp, x)]
 
     def body(self, x: Scalar) -> Scalar:
         return b.atan(x)
@@ -217,7 +218,7 @@ class AtanhOp(UnaryOp):
     NUMPY: ClassVar[str] = "arctanh"
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
-        apart = (1 - x) * (1 + x)
+        apart = slope(SquareComplementOp, x)
         return [inside(ct / apart, apart >= 0)]
 
     def body(self, x: Scalar) -> Scalar:

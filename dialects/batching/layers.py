@@ -15,7 +15,7 @@ from gradir.dialects.base.value import Value
 from gradir.dialects.batching.arrays import along_axis, in_front
 from gradir.dialects.batching.rows import Batched, joined_axes, register
 from gradir.dialects.building.kinds import SameValueOp
-from gradir.dialects.grad import accumulation, attention, dropout
+from gradir.dialects.grad import accumulation, attention, centering, dropout, saturation
 from gradir.dialects.grad.grad import TakeAlongAxisBackwardOp
 from gradir.dialects.nn import (
     activations,
@@ -163,3 +163,4 @@ register(
 register(rows_of_batches, pooling.SlidingWindowOp)
 register(resampled, resampling.ResampleOp)
 register(along_axis, activations.SoftmaxOp, activations.LogSoftmaxOp)
+register(along_axis, saturation.SoftmaxComplementOp, centering.LineOp)

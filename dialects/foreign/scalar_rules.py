@@ -37,6 +37,14 @@ from gradir.dialects.base.support import NOWHERE, Mask, Supports
 from gradir.dialects.base.value import Elements, Scalar, Value
 from gradir.dialects.building import body as b
 from gradir.dialects.building.gate import by_convention, gated, inside, unless_nan
+from gradir.dialects.building.slopes import (
+    AtanSlopeOp,
+    GaussianOp,
+    NormalDensityOp,
+    SquareComplementOp,
+    TanhSlopeOp,
+    slope,
+)
 from gradir.dialects.loopnest import special
 
 # One operand: (ct, y, x) -> the cotangent of x.
@@ -61,14 +69,13 @@ def _acosh(ct: Scalar, y: Scalar, x: Scalar) -> Value:
 
 
 def _atanh(ct: Scalar, y: Scalar, x: Scalar) -> Value:
-    apart = (1 - x) * (1 + x)
+    apart = slope(SquareComplementOp, x)
     return inside(ct / apart, apart >= 0)
 
 
 def _inverse_of_circle(x: Scalar) -> Scalar:
     """1 / sqrt(1 - x * x)."""
-    one = b.constant(x, 1)
-    return b.rsqrt((one - x) * (one + x))
+    return b.rsqrt(_like(x, slope(SquareComplementOp, x)))
 
 
 UNARY: dict[type[Operation], Unary] = {
@@ -78,7 +85,7 @@ UNARY: dict[type[Operation], Unary] = {
     math.AbsFOp: lambda ct, y, x: unless_nan(ct * _sign(x), x),
     math.ExpOp: lambda ct, y, x: ct * y,
     math.Exp2Op: lambda ct, y, x: ct * (log(2) * y),
-    math.ExpM1Op: lambda ct, y, x: ct * (y + 1),
+    math.ExpM1Op: lambda ct, y, x: ct * b.exp(x),
     math.LogOp: lambda ct, y, x: inside(ct / x, x >= 0),
     math.Log1pOp: lambda ct, y, x: inside(ct / (1 + x), x >= -1),
     math.Log2Op: lambda ct, y, x: inside(ct * (1 / log(2)) / x, x >= 0),
@@ -91,21 +98,19 @@ UNARY: dict[type[Operation], Unary] = {
     math.TanOp: lambda ct, y, x: ct * (1 + y * y),
     math.SinhOp: lambda ct, y, x: ct * b.cosh(x),
     math.CoshOp: lambda ct, y, x: ct * b.sinh(x),
-    math.TanhOp: lambda ct, y, x: ct * (1 - y * y),
+    math.TanhOp: lambda ct, y, x: ct * slope(TanhSlopeOp, x),
     math.AsinOp: lambda ct, y, x: ct * _inverse_of_circle(x),
     math.AcosOp: lambda ct, y, x: -ct * _inverse_of_circle(x),
-    math.AtanOp: lambda ct, y, x: ct / (1 + x * x),
+    math.AtanOp: lambda ct, y, x: ct * slope(AtanSlopeOp, x),
     math.AsinhOp: _asinh,
     math.AcoshOp: _acosh,
     math.AtanhOp: _atanh,
-    special.ErfcOp: lambda ct, y, x: -(ct * (2 / sqrt(pi) * _exp(-(x * x)))),
-    math.ErfOp: lambda ct, y, x: ct * (2 / sqrt(pi) * _exp(-(x * x))),
+    special.ErfcOp: lambda ct, y, x: -(ct * (2 / sqrt(pi) * slope(GaussianOp, x))),
+    special.NormalCdfOp: lambda ct, y, x: ct * slope(NormalDensityOp, x),
+    special.NormalDensityOp: lambda ct, y, x: ct * -(x * y),
+    special.TanhSlopeOp: lambda ct, y, x: ct * (-2 * b.tanh(x) * y),
+    math.ErfOp: lambda ct, y, x: ct * (2 / sqrt(pi) * slope(GaussianOp, x)),
 }
-
-
-def _exp(x: Value) -> Scalar:
-    assert isinstance(x, Scalar)
-    return b.exp(x)
 
 
 def _divide(ct: Scalar, y: Scalar, x: Scalar, other: Scalar) -> Cotangents:

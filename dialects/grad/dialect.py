@@ -15,6 +15,7 @@ from gradir.dialects.grad import (
     accumulation,
     attention,
     bits,
+    centering,
     checkpoint,
     custom_vjp,
     derivative,
@@ -22,6 +23,7 @@ from gradir.dialects.grad import (
     extent,
     grad,
     host_call,
+    saturation,
     slices,
 )
 from gradir.dialects.grad.loop_policy import LoopPolicyAttr
@@ -41,6 +43,8 @@ OPS: tuple[type[TensorOp], ...] = (
     *resampling.OPS,
     *convolution.GRAD_OPS,
     *attention.OPS,
+    *centering.OPS,
+    *saturation.OPS,
     *accumulation.OPS,
     *bits.OPS,
     *dropout.OPS,

@@ -69,6 +69,33 @@ class NllForm(TensorOp):
     def settings(self) -> dict[str, Any]:
         return {name: v for name, v in self.attributes.items() if name in NLL_ATTRIBUTES}
 
+    def shares(
+        self, ct: Value, targets: Value, weights: Value | None, classes: int
+    ) -> tuple[TargetRows, Value, Value]:
+        """The targets; what the transpose has at the class of each, and at each of all classes."""
+        rows = TargetRows(self, targets, weights, wide_element(ct.element), classes)
+        scale = widened(ct)
+        if self.reduction == "mean":
+            scale = scale / rows.total_weight()
+        scale = -BroadcastToOp.on(scale, type=tensor(targets.shape, scale.element))
+        zero = scale.full(0)
+        hit = WhereOp.on(rows.valid, scale * rows.weights * (1 - self.smoothing), zero)
+        return rows, hit, WhereOp.on(rows.valid, scale * (self.smoothing / classes), zero)
+
+    def class_sums(
+        self, ct: Value, shape: Sequence[int], targets: Value, weights: Value | None = None
+    ) -> Value:
+        """The sums of the transpose along the classes, one for each target."""
+        classes = shape[class_axis(shape)]
+        _, hit, rest = self.shares(ct, targets, weights, classes)
+        if self.smoothing:
+            count = rest.full(classes)
+            if weights is not None:
+                total = SumOp.on(narrowed(weights, tensor(weights.shape, rest.element)))
+                count = BroadcastToOp.on(total, type=rest.type)
+            hit = hit + rest * count
+        return narrowed(hit, tensor(targets.shape, ct.element))
+
 
 def class_axis(shape: Sequence[int]) -> int:
     """Log probabilities are [C], [N, C] or [N, C, d...]."""
@@ -244,20 +271,12 @@ class NllLossBackwardOp(NllForm):
 
     def decompose(self, ct: Value, targets: Value, weights: Value | None = None) -> Value:
         shape, wide = shape_of(self.y.type), wide_element(ct.element)
-        rows = TargetRows(self, targets, weights, wide, shape[class_axis(shape)])
-        scale = widened(ct)
-        if self.reduction == "mean":
-            scale = scale / rows.total_weight()
-        row_type = tensor(targets.shape, wide)
-        scale = -BroadcastToOp.on(scale, type=row_type)
-        zero = scale.full(0)
-        share = WhereOp.on(rows.valid, scale * rows.weights * (1 - self.smoothing), zero)
         axis = class_axis(shape)
+        rows, share, rest = self.shares(ct, targets, weights, shape[axis])
         hit = along_classes(rows.targets, shape).equal(_counts(ct, shape, axis))
         spread = along_classes(share, shape)
         result = WhereOp.on(hit, spread, spread.full(0))
         if self.smoothing:
-            rest = WhereOp.on(rows.valid, scale * (self.smoothing / shape[axis]), zero)
             smooth = along_classes(rest, shape)
             result += smooth if weights is None else smooth * class_weights(weights, shape, wide)
         return narrowed(result, self.y.type)

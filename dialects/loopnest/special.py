@@ -40,6 +40,27 @@ class ErfcOp(SpecialOp):
 
 
 @irdl_op_definition
+class TanhSlopeOp(SpecialOp):
+    """1 / cosh(x) ** 2, the derivative of tanh(x), with which it shares most of its code."""
+
+    name = "loopnest.tanh_slope"
+
+
+@irdl_op_definition
+class NormalCdfOp(SpecialOp):
+    """(1 + erf(x / sqrt(2))) / 2, exact in its tails."""
+
+    name = "loopnest.normal_cdf"
+
+
+@irdl_op_definition
+class NormalDensityOp(SpecialOp):
+    """exp(-x * x / 2) / sqrt(2 * pi), the derivative of the normal distribution function."""
+
+    name = "loopnest.normal_density"
+
+
+@irdl_op_definition
 class RemainderOp(IRDLOperation):
     """lhs - rhs * trunc(lhs / rhs), exactly: the remainder of C, with the sign of lhs."""
 
@@ -57,4 +78,6 @@ class RemainderOp(IRDLOperation):
         super().__init__(operands=[lhs, rhs], result_types=[lhs.type])
 
 
-OPS: tuple[type[IRDLOperation], ...] = (ErfcOp, RemainderOp)
+OPS: tuple[type[IRDLOperation], ...] = (
+    ErfcOp, TanhSlopeOp, NormalCdfOp, NormalDensityOp, RemainderOp,
+)  # fmt: skip

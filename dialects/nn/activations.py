@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import inf, pi, sqrt
 from typing import Any, ClassVar, cast
 
-from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
-from xdsl.traits import Pure
+from xdsl.irdl import irdl_op_definition
 from xdsl.utils.exceptions import VerifyException
 
-from gradir.dialects.array.elementwise import AbsOp, ErfOp, ExpOp, LogOp, TanhOp
-from gradir.dialects.array.lines import lines_reached
-from gradir.dialects.array.movement import BroadcastToOp
-from gradir.dialects.array.reductions import MaxOp, SumOp, narrowed, widened
+from gradir.dialects.array.elementwise import AbsOp, ExpOp, Log1pOp
+from gradir.dialects.array.reductions import narrowed, widened
 from gradir.dialects.base import extrema
-from gradir.dialects.base.attributes import Attributes, Types, integer, number, text
+from gradir.dialects.base.attributes import Attributes, Types, number, text
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
-from gradir.dialects.base.shapes import normalize_axis, shape_of
 from gradir.dialects.base.value import Scalar, Value
 from gradir.dialects.building import body as b
 from gradir.dialects.building.gate import gated
-from gradir.dialects.building.kinds import UnaryOp, require_elements
+from gradir.dialects.building.kinds import UnaryOp
+from gradir.dialects.building.slopes import (
+    NormalCdfOp,
+    NormalDensityOp,
+    SigmoidSlopeOp,
+    normal_cdf,
+    slope,
+)
+from gradir.dialects.grad.centering import BalancedOp, CenteredOp
+from gradir.dialects.grad.saturation import (
+    SoftOp,
+    TanhSoftplusOp,
+    numpy_log_softmax,
+    tanh_softplus_slope,
+)
 
 
 @irdl_op_definition
@@ -44,12 +53,13 @@ class ReluOp(UnaryOp):
 
 @irdl_op_definition
 class SigmoidOp(UnaryOp):
-    """1 / (1 + exp(-x)), without overflow.   vjp: ct * y * (1 - y)"""
+    """1 / (1 + exp(-x)), without overflow.   vjp: ct * sigmoid(x) * sigmoid(-x)"""
 
     name = "nn.sigmoid"
+    IS_MADE_AGAIN: ClassVar[bool] = True
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
-        return [ct * (y * (1 - y))]
+        return [ct * slope(SigmoidSlopeOp, x)]
 
     def body(self, x: Scalar) -> Scalar:
         return logistic(x)
@@ -88,13 +98,12 @@ def _numpy_logistic(x: Any) -> Any:
 
 @irdl_op_definition
 class SiluOp(ActivationOp):
-    """x * sigmoid(x), without overflow.   vjp: ct * s * (1 + x * (1 - s)), s = sigmoid(x)"""
+    """x * sigmoid(x), without overflow.   vjp: ct * (s + x * s'), s = sigmoid(x)"""
 
     name = "nn.silu"
 
     def derivative(self, x: Value) -> Value:
-        s = SigmoidOp.on(x)
-        return s * (1 + x * (1 - s))
+        return SigmoidOp.on(x) + x * slope(SigmoidSlopeOp, x)
 
     def body(self, x: Scalar) -> Scalar:
         return x * logistic(x)
@@ -130,59 +139,39 @@ class GeluOp(ActivationOp):
     def derivative(self, x: Value) -> Value:
         if self.is_tanh:
             square = x * x
-            s = SigmoidOp.on(x * (1 + square * TANH_CUBIC) * (2 * TANH_SCALE))
+            doubled = x * (1 + square * TANH_CUBIC) * (2 * TANH_SCALE)
             steepness = (1 + square * (3 * TANH_CUBIC)) * (2 * TANH_SCALE)
-            return s + x * (s * (1 - s)) * steepness
-        below = (1 + ErfOp.on(x * sqrt(0.5))) * 0.5
-        return below + x * (ExpOp.on(x * x * -0.5) * (1 / sqrt(2 * pi)))
+            return SigmoidOp.on(doubled) + x * slope(SigmoidSlopeOp, doubled) * steepness
+        return slope(NormalCdfOp, x) + x * slope(NormalDensityOp, x)
 
     def body(self, x: Scalar) -> Scalar:
-        one = b.constant(x, 1)
         if self.is_tanh:
             # (1 + tanh(u)) / 2 is sigmoid(2 * u), which does not cancel where u is negative
-            cubic = one + x * x * TANH_CUBIC
+            cubic = b.constant(x, 1) + x * x * TANH_CUBIC
             doubled = x * cubic * (2 * TANH_SCALE)
             return x * logistic(doubled)
-        below = one + b.erf(x * sqrt(0.5))
-        return x * (below * 0.5)
+        return x * b.normal_cdf(x)
 
     def numpy(self, x: Any) -> Any:
-        import math
-
         if self.is_tanh:
             return x * _numpy_logistic(x * (1 + x * x * TANH_CUBIC) * (2 * TANH_SCALE))
-        erf = np.vectorize(math.erf, otypes=[np.float64])
-        return x * ((1 + erf(x * sqrt(0.5)).astype(x.dtype)) * 0.5)
+        return x * normal_cdf(x)
 
 
 @irdl_op_definition
 class MishOp(ActivationOp):
-    """x * tanh(softplus(x)), without overflow.
-
-    vjp: ct * (t + x * (1 - t * t) * sigmoid(x)), t = tanh(softplus(x))
-    """
+    """x * tanh(softplus(x)), without overflow.   vjp: ct * (t + x * t'), t = tanh(softplus(x))"""
 
     name = "nn.mish"
 
     def derivative(self, x: Value) -> Value:
-        t = TanhOp.on(SoftplusOp.on(x))
-        return t + x * ((1 - t * t) * SigmoidOp.on(x))
+        return TanhSoftplusOp.on(x) + x * tanh_softplus_slope(x)
 
     def body(self, x: Scalar) -> Scalar:
-        # tanh(log(1 + e)) is (e * e + 2 * e) / (e * e + 2 * e + 2), e = exp(x)
-        small, two = small_exp(x), b.constant(x, 2)
-        below = small * (small + two)
-        above = b.constant(x, 1) + small * two
-        rest = small * small * two
-        negative = below / (below + two)
-        positive = above / (above + rest)
-        return x * b.select(x < 0, negative, positive)
+        return x * TanhSoftplusOp.body(cast(Any, self), x)
 
     def numpy(self, x: Any) -> Any:
-        small = np.exp(-np.abs(x))
-        below, above = small * (small + 2), 1 + 2 * small
-        positive = above / (above + 2 * (small * small))
-        return x * cast(Any, np.where(x < 0, below / (below + 2), positive))
+        return x * TanhSoftplusOp.numpy(cast(Any, self), x)
 
 
 @irdl_op_definition
@@ -253,63 +242,23 @@ class SoftsignOp(ActivationOp):
         return x / (1 + np.abs(x))
 
 
-class _SoftOp(TensorOp):
-    """An op on lines along `axis` (the last where absent)."""
-
-    SUMS_PRODUCTS: ClassVar[bool] = True
-    ATTRIBUTES: ClassVar[tuple[str, ...]] = ("axis",)
-    SAME_TYPE: ClassVar[bool] = True
-
-    x = operand_def()
-    y = result_def()
-    traits = traits_def(Pure())
-
-    @classmethod
-    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
-        require_elements(operands[0], "float")
-        rank = len(shape_of(operands[0]))
-        normalize_axis(integer(attributes, "axis", -1), rank)
-        return [operands[0]]
-
-    @property
-    def axis(self) -> int:
-        return normalize_axis(integer(self.attributes, "axis", -1), len(shape_of(self.x.type)))
-
-    def reached(self, place: int, masks: Sequence[Value | None]) -> Value | None:
-        [mask] = masks
-        return None if mask is None else lines_reached(mask, [self.axis], mask.shape)
-
-    def line_sum(self, x: Value) -> Value:
-        """The sum along the axis, repeated along it."""
-        return self.repeated(SumOp.on(x, axis=self.axis, keepdims=True), x)
-
-    def repeated(self, line: Value, x: Value) -> Value:
-        return BroadcastToOp.on(line, type=x.type)
-
-    @property
-    def is_empty(self) -> bool:
-        return 0 in shape_of(self.x.type)
-
-
 @irdl_op_definition
-class SoftmaxOp(_SoftOp):
+class SoftmaxOp(SoftOp):
     """exp(x) / sum(exp(x)) along `axis`, without overflow; nan of all -inf.
 
-    vjp: y * (ct - sum(ct * y))
+    vjp: y * (ct - sum(ct * y)), by grad.centered
     """
 
     name = "nn.softmax"
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
-        return [y * (ct - self.line_sum(ct * y))]
+        return [y * CenteredOp.on(ct, y, axis=self.axis)]
 
     def decompose(self, x: Value) -> Value:
         if self.is_empty:
             return x
-        wide = widened(x)
-        top = MaxOp.on(wide, axis=self.axis, keepdims=True)
-        powers = ExpOp.on(wide - self.repeated(top, wide))
-        return narrowed(powers / self.line_sum(powers), x.type)
+        powers = ExpOp.on(self.below_top(widened(x)))
+        return narrowed(powers / self.repeated(self.sum_along(powers), powers), x.type)
 
     def numpy(self, x: Any) -> Any:
         with np.errstate(invalid="ignore"):
@@ -318,30 +267,28 @@ class SoftmaxOp(_SoftOp):
 
 
 @irdl_op_definition
-class LogSoftmaxOp(_SoftOp):
+class LogSoftmaxOp(SoftOp):
     """log(softmax(x)) along `axis`, without overflow; nan of all -inf.
 
-    vjp: ct - exp(y) * sum(ct)
+    vjp: ct - exp(y) * sum(ct), by grad.balanced
     """
 
     name = "nn.log_softmax"
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
-        return [ct - ExpOp.on(y) * self.line_sum(ct)]
+        return [BalancedOp.on(ct, ExpOp.on(y), axis=self.axis)]
 
     def decompose(self, x: Value) -> Value:
         if self.is_empty:
             return x
-        wide = widened(x)
-        top = MaxOp.on(wide, axis=self.axis, keepdims=True)
         # not x - logsumexp(x), which cancels where x is large
-        low = wide - self.repeated(top, wide)
-        return narrowed(low - LogOp.on(self.line_sum(ExpOp.on(low))), x.type)
+        low = self.below_top(widened(x))
+        _, others = self.sums(low)
+        return narrowed(low - self.repeated(Log1pOp.on(others), low), x.type)
 
     def numpy(self, x: Any) -> Any:
         with np.errstate(invalid="ignore"):
-            low = x - np.max(x, axis=self.axis, keepdims=True, initial=-np.inf)
-            return low - np.log(np.sum(np.exp(low), axis=self.axis, keepdims=True))
+            return numpy_log_softmax(x, self.axis)
 
 
 OPS: tuple[type[TensorOp], ...] = (

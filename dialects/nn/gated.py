@@ -26,6 +26,7 @@ from gradir.dialects.base.shapes import (
 from gradir.dialects.base.value import Value
 from gradir.dialects.building.gate import unless_nan
 from gradir.dialects.building.kinds import require_elements
+from gradir.dialects.building.slopes import SigmoidSlopeOp, slope
 from gradir.dialects.nn.activations import SigmoidOp
 
 
@@ -87,7 +88,7 @@ class PreluOp(TensorOp):
 class GluOp(TensorOp):
     """a * sigmoid(b), a and b the halves of x along `axis` (the last where absent).
 
-    vjp: ct * s and ct * a * s * (1 - s), s = sigmoid(b), joined
+    vjp: ct * sigmoid(b) and ct * a * sigmoid(b) * sigmoid(-b), joined
     """
 
     name = "nn.glu"
@@ -121,9 +122,8 @@ class GluOp(TensorOp):
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
         wide = widened(ct)
         values, gates = self._halves(widened(x))
-        s = SigmoidOp.on(gates)
-        to_values = wide * s
-        to_gates = to_values * (values * (1 - s))
+        to_values = wide * SigmoidOp.on(gates)
+        to_gates = wide * (values * slope(SigmoidSlopeOp, gates))
         return [narrowed(ConcatOp.on(to_values, to_gates, axis=self.axis), x.type)]
 
     def decompose(self, x: Value) -> Value:

@@ -31,7 +31,11 @@ from gradir.dialects.grad.nll import (
     verify_settings,
     wide_element,
 )
-from gradir.dialects.nn.activations import LogSoftmaxOp
+from gradir.dialects.grad.saturation import SoftmaxComplementOp, numpy_log_softmax
+from gradir.dialects.nn.activations import (
+    LogSoftmaxOp,
+    SoftmaxOp,
+)
 
 
 def _infer(operands: Sequence[Attribute], attributes: Attributes, what: str) -> list[Attribute]:
@@ -107,7 +111,8 @@ class CrossEntropyOp(NllForm):
     """nll_loss(log_softmax(logits), targets, weights), with `label_smoothing` s in [0, 1].
 
     Shapes as in nn.nll_loss. With smoothing, a share s of each target is spread over all classes.
-    vjp: g - softmax(logits) * sum(g) along the classes, g = nll_loss_backward(ct, ...)
+    vjp: g - p * sum(g) along the classes as g * (1 - p) - p * (sum(g) - g), p = softmax(logits),
+    1 - p by grad.softmax_complement, g = nll_loss_backward(ct, ...)
     """
 
     name = "nn.cross_entropy"
@@ -128,13 +133,12 @@ class CrossEntropyOp(NllForm):
         return along_classes(masks[0], shape_of(self.logits.type))
 
     def vjp(self, ct: Value, y: Value, logits: Value, *others: Value) -> Cotangents:
-        from gradir.dialects.nn.activations import SoftmaxOp
-
         axis = class_axis(logits.shape)
         g = NllLossBackwardOp.on(ct, *others, type=logits.type, **self.settings)
-        total = reshaped(SumOp.on(g, axis=axis), shape_of(others[0].type))
-        probs = SoftmaxOp.on(logits, axis=axis)
-        to_logits = g - probs * along_classes(total, logits.shape)
+        total = along_classes(self.class_sums(ct, logits.shape, *others), logits.shape)
+        # g - p * total, where p may be nearly 1 and g nearly total
+        p, rest = (kind.on(logits, axis=axis) for kind in (SoftmaxOp, SoftmaxComplementOp))
+        to_logits = g * rest - p * (total - g)
         return [to_logits, None, None][: 1 + len(others)]
 
     def decompose(self, logits: Value, *others: Value) -> Value:
@@ -149,8 +153,7 @@ class CrossEntropyOp(NllForm):
     def numpy(self, logits: Any, *others: Any) -> Any:
         axis = class_axis(logits.shape)
         with np.errstate(invalid="ignore"):
-            low = logits - np.max(logits, axis=axis, keepdims=True, initial=-np.inf)
-            log_probs = low - np.log(np.sum(np.exp(low), axis=axis, keepdims=True))
+            log_probs = numpy_log_softmax(logits, axis)
         return NllLossOp.numpy(cast(Any, self), log_probs, *others)
 
 

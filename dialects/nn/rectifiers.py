@@ -191,13 +191,13 @@ class HardsigmoidOp(UnaryOp):
 class HardswishOp(ActivationOp):
     """x * hardsigmoid(x).
 
-    vjp: 0 where x <= -3, ct where x >= 3, else ct * (x / 3 + 1 / 2)
+    vjp: 0 where x <= -3, ct where x >= 3, else ct * (x + 3 / 2) / 3
     """
 
     name = "nn.hardswish"
 
     def derivative(self, x: Value) -> Value:
-        rising = WhereOp.on(x >= 3, x.full(1), x / 3 + 0.5)
+        rising = WhereOp.on(x >= 3, x.full(1), (x + 1.5) / 3)
         return WhereOp.on(x <= -3, x.full(0), rising)
 
     def body(self, x: Scalar) -> Scalar:

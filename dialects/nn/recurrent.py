@@ -145,14 +145,15 @@ class GruCellOp(CellOp):
 
     def step(self, from_x: Sequence[Value], from_h: Sequence[Value], *states: Value) -> list[Value]:
         (r, z, n), (r_h, z_h, n_h), [h] = from_x, from_h, states
-        share = SigmoidOp.on(z + z_h)
+        gate = z + z_h
         new = TanhOp.on(n + SigmoidOp.on(r + r_h) * n_h)
-        return [(1 - share) * new + share * h]
+        # sigmoid(-gate) is 1 - sigmoid(gate), without cancellation
+        return [SigmoidOp.on(-gate) * new + SigmoidOp.on(gate) * h]
 
     def numpy(self, x: Any, h: Any, *weights: Any) -> Any:
         r, z, n, r_h, z_h, n_h = self.numpy_products(x, h, *weights)
-        share = _sigmoid(z + z_h)
-        return (1 - share) * np.tanh(n + _sigmoid(r + r_h) * n_h) + share * h
+        new = np.tanh(n + _sigmoid(r + r_h) * n_h)
+        return _sigmoid(-(z + z_h)) * new + _sigmoid(z + z_h) * h
 
 
 OPS: tuple[type[TensorOp], ...] = (LstmCellOp, GruCellOp)

@@ -18,6 +18,7 @@ from xdsl.utils.exceptions import VerifyException
 from gradir.dialects.array.comparison import WhereOp
 from gradir.dialects.array.elementwise import (
     AbsOp,
+    ExpOp,
     Log1pOp,
     LogOp,
     MaximumOp,
@@ -32,7 +33,7 @@ from gradir.dialects.base.shapes import element_of, shape_of, tensor
 from gradir.dialects.base.value import Value
 from gradir.dialects.building.kinds import one_shape, require_elements, require_equal_types
 from gradir.dialects.grad.nll import REDUCTIONS
-from gradir.dialects.nn.activations import LogsigmoidOp, SigmoidOp
+from gradir.dialects.nn.activations import ReluOp, SigmoidOp
 
 
 class RegressionLossOp(TensorOp):
@@ -273,20 +274,24 @@ class BceLossOp(RegressionLossOp):
 class BceWithLogitsOp(RegressionLossOp):
     """bce_loss(sigmoid(x), target) without overflow and without limits.
 
-    (1 - target) * x - log(sigmoid(x)). vjp: ct * (sigmoid(x) - target); -ct * x
+    (1 - target) * x - log(sigmoid(x)).
+    vjp: ct * (sigmoid(x) - target) as (1 - target) * sigmoid(x) - target * sigmoid(-x); -ct * x
     """
 
     name = "nn.bce_with_logits"
 
     def each(self, x: Value, target: Value) -> Value:
-        return (1 - target) * x - LogsigmoidOp.on(x)
+        # products that do not cancel: x is not subtracted from a term that holds x
+        linear = (1 - target) * ReluOp.on(x) + target * ReluOp.on(-x)
+        return linear + Log1pOp.on(ExpOp.on(-AbsOp.on(x)))
 
     def slopes(self, x: Value, target: Value) -> tuple[Value, Value]:
-        return SigmoidOp.on(x) - target, -x
+        return (1 - target) * SigmoidOp.on(x) - target * SigmoidOp.on(-x), -x
 
     def numpy_each(self, x: Any, target: Any) -> Any:
-        log = np.minimum(x, np.zeros((), x.dtype)) - np.log1p(np.exp(-abs(x)))
-        return (1 - target) * x - log
+        zero = np.zeros((), x.dtype)
+        linear = (1 - target) * np.maximum(x, zero) + target * np.maximum(-x, zero)
+        return linear + np.log1p(np.exp(-abs(x)))
 
 
 @irdl_op_definition

@@ -6,7 +6,7 @@ that the body yields: halves are rounded after each step, or once if the body yi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import erfc, prod
 from typing import Any, cast
 
@@ -19,6 +19,7 @@ from gradir.dialects.base.access import Access, Row
 from gradir.dialects.base.diagnostics import LocatedError, location_text
 from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.base.shapes import element_of, is_float, is_unsigned, shape_of
+from gradir.dialects.building.slopes import normal_cdf, normal_density, tanh_slope
 from gradir.dialects.loopnest.loopnest import (
     CheckIndexOp,
     IndexOp,
@@ -29,7 +30,14 @@ from gradir.dialects.loopnest.loopnest import (
     YieldOp,
     scalar_type,
 )
-from gradir.dialects.loopnest.special import ErfcOp, RemainderOp
+from gradir.dialects.loopnest.special import (
+    ErfcOp,
+    NormalCdfOp,
+    NormalDensityOp,
+    RemainderOp,
+    SpecialOp,
+    TanhSlopeOp,
+)
 from gradir.errors import IndexOutOfRange
 from gradir.interpreter.conversions import as_elements
 from gradir.interpreter.integers import as_unsigned, of_width
@@ -38,7 +46,12 @@ from gradir.runtime.arrays import widened
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-_ERFC = np.vectorize(erfc, otypes=[np.float64])
+_SPECIAL: dict[type[SpecialOp], Callable[[Array], Array]] = {
+    ErfcOp: np.vectorize(erfc, otypes=[np.float64]),
+    TanhSlopeOp: tanh_slope,
+    NormalCdfOp: normal_cdf,
+    NormalDensityOp: normal_density,
+}
 
 
 def nest_values(op: NestOp, operands: Sequence[Array]) -> list[Array]:
@@ -116,8 +129,8 @@ def body_value(op: Operation, operands: Sequence[Array]) -> Any:
     match op:
         case TensorOp():  # one that takes numbers, such as grad.gate
             return op.numpy(*operands)
-        case ErfcOp():
-            return _ERFC(*operands)
+        case SpecialOp():
+            return _SPECIAL[type(op)](*operands)
         case RemainderOp():
             return np.fmod(*operands)
         case _ if knows_number_op(op):

@@ -61,6 +61,9 @@ OUTSIDE: dict[str, str] = {
 UNDEFINED: dict[str, str] = {
     "array.pow": "no derivative in the exponent where the base is negative; inf * 0 for exponents "
     "that are infinite",
+    **dict.fromkeys(
+        ("grad.gaussian", "grad.normal_density", "grad.atan_slope"), "x * 0 at infinity"
+    ),
 }
 """Ops whose value may be finite while the gradient is nan, and why."""
 
@@ -205,7 +208,7 @@ SECOND: list[tuple[str, list[Any], list[Any]]] = [
     ("array.sqrt %x : tensor<f64>", [0.0], [-inf]),
     *((f"array.{name} %x : tensor<f64>", [0.0], [-inf]) for name in ("log", "log2", "log10")),
     ("array.log1p %x : tensor<f64>", [-1.0], [-inf]),
-    ("array.atanh %x : tensor<f64>", [1.0], [nan]),
+    ("array.atanh %x : tensor<f64>", [1.0], [inf]),
     # a kink: that of the piece whose slope is the convention
     *(
         (f"array.{name} %x, %y : tensor<f64>", [1.0, 1.0], [0, 0])
@@ -256,6 +259,7 @@ PICKS_BY_PLACE: dict[str, str] = {
     "array.index_update": "picks by indices",
     "nn.dropout": "picks by a random mask",
     "nn.prelu": "picks as nn.leaky_relu does",
+    "nn.cross_entropy": "picks by the targets",
     "grad.attention_backward": "picks by the mask",
     "comm.all_reduce": "picks between ranks as array.max does between elements",
 }

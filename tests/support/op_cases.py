@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
-from math import inf, nan, prod
+from math import erfc, inf, nan, prod
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -448,6 +448,36 @@ def _losses() -> list[Case]:
     ]
 
 
+def _slopes() -> list[Case]:
+    def softmax(x: Array, axis: int) -> Array:
+        powers = np.exp(x)
+        return powers / np.sum(powers, axis, keepdims=True)
+
+    def along_lines(op: str, reference: Callable[..., Array]) -> list[Case]:
+        return [Case(op, [s], {"axis": a}, reference) for s, a in (((3, 4), -1), ((2, 3, 5), 1))]
+
+    def lines(op: str, reference: Callable[..., Array]) -> list[Case]:
+        # no share is above 1/2: the rule for one counts on their sum, 1
+        return [
+            Case(op, [shape, shape], {"axis": axis}, reference, (0.05, 0.45))
+            for shape, axis in (((3, 4), -1), ((2, 3, 5), 1), ((4,), 0), ((2, 0), 1))
+        ]
+
+    return [
+        *unary("grad.tanh_slope", lambda x: 1 / np.cosh(x) ** 2),
+        *unary("grad.sigmoid_slope", lambda x: 1 / (2 + 2 * np.cosh(x))),
+        *unary("grad.gaussian", lambda x: np.exp(-x * x)),
+        *unary("grad.normal_density", lambda x: np.exp(-x * x / 2) / np.sqrt(2 * np.pi)),
+        *unary("grad.normal_cdf", np.vectorize(lambda x: erfc(-x / np.sqrt(2)) / 2, [float])),
+        *unary("grad.tanh_softplus", lambda x: np.tanh(np.log1p(np.exp(x)))),
+        *along_lines("grad.softmax_complement", lambda x, axis: 1 - softmax(x, axis)),
+        *unary("grad.atan_slope", lambda x: 1 / (1 + x * x)),
+        *unary("grad.square_complement", lambda x: 1 - x * x),
+        *lines("grad.centered", lambda x, p, axis: x - np.sum(p * x, axis, keepdims=True)),
+        *lines("grad.balanced", lambda x, p, axis: x - p * np.sum(x, axis, keepdims=True)),
+    ]
+
+
 def _grad() -> list[Case]:
     along = integers([[2, 0, -1, 2], [0, 0, -3, 1]])
 
@@ -489,6 +519,7 @@ def _grad() -> list[Case]:
             reference=gate,
             is_derivative=False,
         ),
+        *_slopes(),
         *unary("grad.start_checkpoint", np.copy),
         *unary("grad.end_checkpoint", np.copy),
         *unary("grad.barrier", np.copy),

@@ -1,4 +1,4 @@
-"""erf and erfc.
+"""erf, erfc, and the normal distribution function.
 
 erf is a polynomial below 1, and above 1 - q(|x|)**-4 in float, 1 - exp(-q(|x|)) in double.
 erfc is exp(-x**2) p(t) / (1 + 2|x|) with t = (|x| - 4) / (|x| + 4), after N. Juffa (2013) and
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gradir.codegen.text.lanes import LaneValue, fma, polynomial
-from gradir.codegen.vector_math.exponential import exp_normal, exponential_parts
+from gradir.codegen.vector_math.exponential import Scale, exp_normal, exponential_parts
 
 # erf(x) / x - 1 in x**2 for |x| <= 1: error 2**-26 and 2**-56 of erf.
 ERF = {
@@ -60,6 +60,9 @@ ERFC = {
     ),
 }
 ERFC_LIMIT = {32: 10.1, 64: 27.3}  # erfc is zero from here on
+NORMAL_LIMIT = {32: 14.4, 64: 38.6}  # the normal distribution and its density are zero beyond
+INVERSE_ROOT_2_PI = 0.3989422804014327
+SQRT_HALF = 0.7071067811865476
 
 
 def erf(x: LaneValue) -> LaneValue:
@@ -105,4 +108,37 @@ def erfc(x: LaneValue) -> LaneValue:
     return (magnitude < 0.5).select(1.0 - erf_below_one(x), result)
 
 
-FUNCTIONS: dict[str, Callable[[LaneValue], LaneValue]] = {"erf": erf, "erfc": erfc}
+def normal_cdf(x: LaneValue) -> LaneValue:
+    """erfc(-x / sqrt(2)) / 2, the square of x before its scaling, so that no tail is inexact."""
+    magnitude = abs(x).at_most(NORMAL_LIMIT[x.bits])
+    scaled = magnitude * SQRT_HALF
+    near, steep = scaled + 4.0, fma(scaled, 2.0, 1.0)
+    reciprocal = 1.0 / (near * steep)
+    factor = polynomial((scaled - 4.0) * (steep * reciprocal), ERFC[x.bits])
+    quotient = factor * (near * reciprocal * 0.5)
+    p, shifted, scale = bell_parts(magnitude)
+    tail = scale.times(p * quotient, shifted)
+    return (x < 0.0).select(tail, 1.0 - tail)
+
+
+def normal_density(x: LaneValue) -> LaneValue:
+    """exp(-x**2 / 2) / sqrt(2 pi), whose exponential LLVM shares with `normal_cdf`."""
+    p, shifted, scale = bell_parts(abs(x).at_most(NORMAL_LIMIT[x.bits]))
+    return scale.times(p * INVERSE_ROOT_2_PI, shifted)
+
+
+def bell_parts(x: LaneValue) -> tuple[LaneValue, LaneValue, Scale]:
+    """exp(-x**2 / 2), in the parts of `exponential_parts`."""
+    half = x * 0.5
+    square = x * half
+    p, shifted, scale = exponential_parts(-square)
+    # exp(-square - its error), to first order in the error
+    return fma(-fma(x, half, -square), p, p), shifted, scale
+
+
+FUNCTIONS: dict[str, Callable[[LaneValue], LaneValue]] = {
+    "erf": erf,
+    "erfc": erfc,
+    "normal_cdf": normal_cdf,
+    "normal_density": normal_density,
+}

@@ -16,6 +16,21 @@ func.func @markers(%x: tensor<3xf32> {grad.name = "x"}, %y: tensor<3xf32> {grad.
   %one = grad.accumulate %sum : tensor<3xf32>
   func.return %one : tensor<3xf32>
 }
+func.func @slopes(%one: tensor<3xf32>, %number: f64) -> tensor<3xf32> {
+  %s0 = grad.tanh_slope %one : tensor<3xf32>
+  %s1 = grad.sigmoid_slope %one : tensor<3xf32>
+  %s2 = grad.gaussian %one : tensor<3xf32>
+  %s3 = grad.atan_slope %one : tensor<3xf32>
+  %s4 = grad.square_complement %one : tensor<3xf32>
+  %s5 = grad.tanh_slope %number : f64
+  %density = grad.normal_density %one : tensor<3xf32>
+  %cdf = grad.normal_cdf %one : tensor<3xf32>
+  %gate = grad.tanh_softplus %one : tensor<3xf32>
+  %centered = grad.centered %s0, %s1 : tensor<3xf32>
+  %balanced = grad.balanced %s0, %s1 {axis = 0} : tensor<3xf32>
+  %complement = grad.softmax_complement %s2 {axis = -1} : tensor<3xf32>
+  func.return %complement : tensor<3xf32>
+}
 func.func @backward(%ct: tensor<2x3xf32>, %i: tensor<2x3xi64>, %l: tensor<f32>, %t: tensor<2xi64>, %w: tensor<4xf32>) -> (tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>) {
   %taken = grad.take_along_axis_backward %ct, %i {axis = 1} : tensor<2x3xf32>, tensor<2x3xi64> -> tensor<2x4xf32>
   %nll = grad.nll_loss_backward %l, %t : tensor<f32>, tensor<2xi64> -> tensor<2x4xf32>
@@ -38,6 +53,21 @@ func.func @backward(%ct: tensor<2x3xf32>, %i: tensor<2x3xi64>, %l: tensor<f32>, 
 // CHECK-NEXT:   %sum = grad.accumulate %barrier, %zero, %y : tensor<3xf32>
 // CHECK-NEXT:   %one = grad.accumulate %sum : tensor<3xf32>
 // CHECK-NEXT:   func.return %one : tensor<3xf32>
+// CHECK-NEXT: }
+//      CHECK: func.func @slopes(%one: tensor<3xf32>, %number: f64) -> tensor<3xf32> {
+// CHECK-NEXT:   %s0 = grad.tanh_slope %one : tensor<3xf32>
+// CHECK-NEXT:   %s1 = grad.sigmoid_slope %one : tensor<3xf32>
+// CHECK-NEXT:   %s2 = grad.gaussian %one : tensor<3xf32>
+// CHECK-NEXT:   %s3 = grad.atan_slope %one : tensor<3xf32>
+// CHECK-NEXT:   %s4 = grad.square_complement %one : tensor<3xf32>
+// CHECK-NEXT:   %s5 = grad.tanh_slope %number : f64
+// CHECK-NEXT:   %density = grad.normal_density %one : tensor<3xf32>
+// CHECK-NEXT:   %cdf = grad.normal_cdf %one : tensor<3xf32>
+// CHECK-NEXT:   %gate = grad.tanh_softplus %one : tensor<3xf32>
+// CHECK-NEXT:   %centered = grad.centered %s0, %s1 : tensor<3xf32>
+// CHECK-NEXT:   %balanced = grad.balanced %s0, %s1 {axis = 0} : tensor<3xf32>
+// CHECK-NEXT:   %complement = grad.softmax_complement %s2 {axis = -1} : tensor<3xf32>
+// CHECK-NEXT:   func.return %complement : tensor<3xf32>
 // CHECK-NEXT: }
 //      CHECK: func.func @backward(%ct: tensor<2x3xf32>, %i: tensor<2x3xi64>, %l: tensor<f32>, %t: tensor<2xi64>, %w: tensor<4xf32>) -> (tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>) {
 // CHECK-NEXT:   %taken = grad.take_along_axis_backward %ct, %i {axis = 1} : tensor<2x3xf32>, tensor<2x3xi64> -> tensor<2x4xf32>

@@ -71,6 +71,7 @@ bench: $(PEERS) ## Time gradir against JAX, PyTorch and Numba (installs them): Q
 docs: $(INSTALLED) ## Write the op reference anew and run the code in README.md and docs/
 	$(RUN) -m gradir.tools.gen_op_reference
 	$(RUN) -m gradir.tools.gen_numpy_page
+	$(RUN) -m gradir.tools.gen_proofs_page
 	$(RUN) -m gradir.tools.gen_house_map
 	$(RUN) -m pytest --quiet tests/whole/test_readme.py
 

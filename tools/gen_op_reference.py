@@ -37,7 +37,9 @@ HEAD = """# Ops
 Written by `make docs` from the classes in `dialects/`; do not edit. Operands and results are ranked
 tensors. The gradient of an op is given as its vjp: the cotangents of its operands from the
 cotangent `ct` of its result `y`. Below it stands what `gradir-gradient{mode=vjp}` makes of a
-function that is this op alone. No cotangent flows through "inactive" ops.
+function that is this op alone. No cotangent flows through "inactive" ops. Errors in units of the
+last place (ulp) are the largest of native code at the points of `tests/dialects/test_points.py`:
+ends, zeros, poles, ties, tiny and huge numbers, held against 50 digits.
 """
 
 DIALECTS = {
@@ -120,10 +122,32 @@ def _entry(op: type[TensorOp]) -> Iterator[str]:
     if op.NOT_DIFFERENTIABLE:
         names = [_operand_names(op)[k] for k in op.NOT_DIFFERENTIABLE]
         yield f"No derivative is offered in {', '.join(names)}.\n"
+    yield from _errors(op)
     if sample := _text_sample(op) if op.name in SAMPLES else _sample(op):
         yield f"```mlir\n{sample}\n```\n"
     path = _source(op)
     yield f"Class: [{path}](../{path}).\n"
+
+
+def _errors(op: type[TensorOp]) -> Iterator[str]:
+    """The largest errors of native code that the tables of points find, and where it is worse."""
+    stated = _support("points_measure").stated().get(op.name)
+    if stated is None:
+        return
+    if any(ulp for ulps in stated.values() for ulp in ulps):
+        names = ("value", *(("first derivative", "second derivative") if not op.INACTIVE else ()))
+        parts = (
+            f"{kind} " + ", ".join(f"{name} {u:g}" for name, u in zip(names, ulps, strict=False))
+            for kind, ulps in stated.items()
+        )
+        yield f"**ulp** at most: {'; '.join(parts)}.\n"
+    else:
+        yield "Exact, with its derivatives.\n" if not op.INACTIVE else "Exact.\n"
+    faults = _support("points_faults").FAULTS
+    ours = [fault for fault in faults if fault.line.partition(" ")[0] == op.name]
+    worse = sorted({f"{fault.result}: {fault.why}" for fault in ours})
+    if worse:
+        yield f"Worse at some points: {'; '.join(worse)}.\n"
 
 
 def _other_entry(op: type[Operation]) -> Iterator[str]:
@@ -197,10 +221,16 @@ def _source(op: type[object]) -> str:
 
 @cache
 def _table() -> list[Any]:
+    return list(_support("op_cases").CASES)
+
+
+@cache
+def _support(name: str) -> Any:
+    """A module of tests/support."""
     support = str(ROOT / "tests" / "support")
     if support not in sys.path:
         sys.path.append(support)
-    return list(import_module("op_cases").CASES)
+    return import_module(name)
 
 
 def _sample(op: type[TensorOp]) -> str:

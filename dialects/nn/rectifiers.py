@@ -201,10 +201,11 @@ class HardswishOp(ActivationOp):
         return WhereOp.on(x <= -3, x.full(0), rising)
 
     def body(self, x: Scalar) -> Scalar:
-        return x * _six(x) / 6
+        # x * 6 would overflow
+        return x * (_six(x) / 6)
 
     def numpy(self, x: Any) -> Any:
-        return x * np.clip(x + 3, 0, 6) / 6
+        return x * (np.clip(x + 3, 0, 6) / 6)
 
 
 OPS: tuple[type[TensorOp], ...] = (

@@ -361,6 +361,14 @@ def _singular_solve(
     return made[:m], made[m:]
 
 
+def _cofactor_slope(a: Array, e: Array) -> Array:
+    """The cofactors are polynomials of degree n - 1: exactly by interpolation."""
+    places = np.arange(-3, 4) / 3
+    values = np.stack([_cofactor(a + t * e) for t in places])
+    powers = np.linalg.inv(np.vander(places, increasing=True))
+    return np.tensordot(powers[1], values, 1)
+
+
 def _lyapunov(h: Array, q: Array, w: Array, v: Array) -> Array:
     return _sylvester(h, q)
 
@@ -398,6 +406,8 @@ def _systems() -> list[Case]:
         Case("grad.lyapunov", [(h + h.T) / 2, (3, 3), *sums], {}, _lyapunov, is_derivative=False),
         *(Case("grad.polar", [b], {}, _polar) for b in
           (tall, _spread(2, 1, 4, 3), _spread(3, 3), _spread(1, 1), _spread(0, 0))),
+        *(Case("grad.cofactor_slope", [_positive(*s), s], {}, _cofactor_slope)
+          for s in ((3, 3), (2, 1, 4, 4), (1, 1), (0, 0))),
         *(Case("grad.sylvester", [_positive(*s), s], {}, _sylvester)
           for s in ((3, 3), (2, 2, 2), (1, 1), (0, 0))),
     ]  # fmt: skip

@@ -17,12 +17,14 @@ func.func @pair(%a: tensor<4x3xf64>) -> (tensor<4x1xf64>, tensor<1x3xf64>) {
 func.func @orthogonal(%a: tensor<3x3xf64>, %q: tensor<3x3xf64>) -> (tensor<3x3xf64>, tensor<3x3xf64>) {
   %u, %norm, %w, %v = grad.polar %a : tensor<3x3xf64> -> (tensor<3x3xf64>, tensor<f64>, tensor<3xf64>, tensor<3x3xf64>)
   %y = grad.sylvester %a, %q : tensor<3x3xf64>, tensor<3x3xf64> -> tensor<3x3xf64>
-  func.return %u, %y : tensor<3x3xf64>, tensor<3x3xf64>
+  %c = grad.cofactor_slope %y, %q : tensor<3x3xf64>, tensor<3x3xf64> -> tensor<3x3xf64>
+  func.return %u, %c : tensor<3x3xf64>, tensor<3x3xf64>
 }
 
 //      CHECK: func.func @orthogonal
 // CHECK-NEXT:   %u, %norm, %w, %v = grad.polar %a : tensor<3x3xf64> -> (tensor<3x3xf64>, tensor<f64>, tensor<3xf64>, tensor<3x3xf64>)
 // CHECK-NEXT:   %y = grad.sylvester %a, %q : tensor<3x3xf64>, tensor<3x3xf64> -> tensor<3x3xf64>
+// CHECK-NEXT:   %c = grad.cofactor_slope %y, %q : tensor<3x3xf64>, tensor<3x3xf64> -> tensor<3x3xf64>
 
 // The systems are those of the vectors that are read, and of no others.
 //      GRAD: func.func @top_vjp
@@ -30,6 +32,7 @@ func.func @orthogonal(%a: tensor<3x3xf64>, %q: tensor<3x3xf64>) -> (tensor<3x3xf
 //      GRAD: func.func @pair_vjp
 //      GRAD:   grad.singular_solve %a, %{{.*}}, %{{.*}}, %u, %s, %vh {columns = [0, 1]} : tensor<4x3xf64>, tensor<4x1xf64>, tensor<3x1xf64>, tensor<4x3xf64>, tensor<3xf64>, tensor<3x3xf64> -> (tensor<4x1xf64>, tensor<3x1xf64>)
 //      GRAD: func.func @orthogonal_vjp
+//      GRAD:   array.inv
 //      GRAD:   grad.sylvester
 //      GRAD:   grad.lyapunov %{{.*}}, %{{.*}}, %w, %v : tensor<3x3xf64>, tensor<3x3xf64>, tensor<3xf64>, tensor<3x3xf64> -> tensor<3x3xf64>
 

@@ -45,3 +45,11 @@ func.func @f(%a: tensor<3x3xf64>, %q: tensor<3x2xf64>) {
   %y = grad.sylvester %a, %q : tensor<3x3xf64>, tensor<3x2xf64> -> tensor<3x2xf64>
   func.return
 }
+
+// -----
+
+func.func @f(%a: tensor<3x3xf64>, %e: tensor<3x2xf64>) {
+  // expected-error @+1 {{grad.cofactor_slope: e must be like a, got tensor<3x2xf64> and tensor<3x3xf64>}}
+  %y = grad.cofactor_slope %a, %e : tensor<3x3xf64>, tensor<3x2xf64> -> tensor<3x2xf64>
+  func.return
+}

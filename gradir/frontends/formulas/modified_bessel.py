@@ -200,8 +200,8 @@ def _scaled_bessel_k(order: Any, x: Any) -> Any:
     return _k(order, x, True)
 
 
-bessel_k = by_orders(_bessel_k, {-1: -0.5, 1: -0.5})
-scaled_bessel_k = by_orders(_scaled_bessel_k, {-1: -0.5, 0: 1.0, 1: -0.5})
+bessel_k = by_orders(_bessel_k, -0.5, 1.0)
+scaled_bessel_k = by_orders(_scaled_bessel_k, -0.5, -1.0, step=1)
 
 _I = "The modified Bessel function of the first kind and a real order >= 0 or an integer"
 _K = "The modified Bessel function of the second kind and {}; inf at 0, nan below."

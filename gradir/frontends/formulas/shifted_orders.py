@@ -1,57 +1,48 @@
 """Derivatives of functions of an order n whose slope is a sum of the functions of near orders.
 
-The k-th derivative is then a sum over up to 2 k + 1 orders, which are computed at once, as rows of
-one array: one function for each k, where a rule of the rule would call 2**k.
+With the shift E, E f_n = f_{n+1}, a slope (E^-1 + s E) c f has the k-th derivative
+c^k sum_j binomial(k, j) s^j f_{n - k + 2 j}: a loop over k + 1 orders, with k as data, so that one
+function of the program serves all orders. A rule of the rule would call 2**k functions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 import gradir.frontends.functions.numpy as gnp
 from gradir.frontends.transforms.custom_derivatives import custom_jvp
+from gradir.frontends.transforms.flow import fori_loop
 
-Weights = Mapping[int, float]
-"""A sum: by how much the order is more, and the weight of that function."""
+OfOrder = Callable[[Any, Any], Any]
 
 
-def by_orders(function: Callable[[Any, Any], Any], slope: Weights) -> Callable[[Any, Any], Any]:
-    """`function(n, x)`, with the slope sum of w * function(n + s, x) for all s: w of `slope`."""
+def by_orders(function: OfOrder, factor: float, sign: float, step: int = 2) -> OfOrder:
+    """`function(n, x)` of integers n, with the slope factor * (f_{n-1} + sign * f_{n+1}).
 
-    def derivative(k: int, order: Any, x: Any) -> Any:
-        """Number k."""
-        if not k:
-            return function(order, x)
-        weights = _power(slope, k)
-        shape = (len(weights), *[1] * x.ndim)
-        orders = gnp.expand_dims(order, 0) + np.reshape(list(weights), shape)
-        rows = function(orders, gnp.broadcast_to(x, orders.shape))
-        return gnp.sum(rows * np.reshape(list(weights.values()), shape), axis=0)
+    step 1: factor * (f_{n-1} + 2 * sign * f_n + f_{n+1}), for a sign of 1 or -1.
+    """
 
-    def pushed(k: int, primals: Any, tangents: Any) -> Any:
-        return known(k, *primals), tangents[1] * known(k + 1, *primals)
+    def derivative(k: Any, order: Any, x: Any) -> Any:
+        """Number k: the sum over places 0 ... of all orders, with the weights of a power."""
+        most = k * (2 // step)
 
-    derivative.__name__ = function.__name__
-    known = custom_jvp(derivative, nondiff_argnums=0)
+        def add(j: Any, state: Any) -> Any:
+            total, weight = state
+            total = total + weight * function(order - k + step * j, x)
+            return total, weight * (sign * (most - j) / (j + 1))
+
+        weight = gnp.power(np.float64(factor), k)
+        return fori_loop(0, most + 1, add, (x * 0, weight))[0]
+
+    def pushed(primals: Any, tangents: Any) -> Any:
+        k, order, x = primals
+        return known(k, order, x), tangents[2] * known(k + 1, order, x)
+
+    known = custom_jvp(derivative)
     known.defjvp(pushed)
-
-    def made(order: Any, x: Any) -> Any:
-        return known(0, order, x)
-
-    made.__name__, made.__doc__ = function.__name__, function.__doc__
-    return made
-
-
-def _power(slope: Weights, k: int) -> dict[int, float]:
-    """The weights of the k-th derivative."""
-    made = {0: 1.0}
-    for _ in range(k):
-        following: dict[int, float] = {}
-        for shift, weight in made.items():
-            for more, factor in slope.items():
-                following[shift + more] = following.get(shift + more, 0.0) + weight * factor
-        made = {shift: weight for shift, weight in sorted(following.items()) if weight}
+    made = custom_jvp(function)
+    made.defjvps(None, lambda t, _, order, x: t * known(np.int64(1), order, x))
     return made

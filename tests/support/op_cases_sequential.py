@@ -9,6 +9,7 @@ import numpy as np
 from op_cases import Case, integers
 from op_references import Array, Reference
 
+from gradir.dialects.array.polynomial import floats
 from gradir.dialects.base.attributes import Plain
 
 
@@ -388,6 +389,10 @@ def _polar(a: Array) -> tuple[Array, ...]:
     return u @ vh, np.sum(s, -1), s, np.swapaxes(vh, -1, -2)
 
 
+def _polynomial(x: Array, coefficients: Any) -> Array:
+    return np.polyval([c.value.data for c in coefficients][::-1], x)
+
+
 def _systems() -> list[Case]:
     """Operands agree with each other, so derivatives are tested by those of the factors."""
     a, tall, wide = _spread(4, 4), _spread(4, 3), _spread(3, 5)
@@ -408,6 +413,8 @@ def _systems() -> list[Case]:
           (tall, _spread(2, 1, 4, 3), _spread(3, 3), _spread(1, 1), _spread(0, 0))),
         *(Case("grad.cofactor_slope", [_positive(*s), s], {}, _cofactor_slope)
           for s in ((3, 3), (2, 1, 4, 4), (1, 1), (0, 0))),
+        *(Case("grad.polynomial", [shape], {"coefficients": floats(c)}, _polynomial) for shape, c
+          in (((5,), [0.5, -1.0, 2.0, 0.25]), ((2, 3), [1.0, 2.0]), ((), [1.0, 0.0, 3.0]))),
         *(Case("grad.sylvester", [_positive(*s), s], {}, _sylvester)
           for s in ((3, 3), (2, 2, 2), (1, 1), (0, 0))),
     ]  # fmt: skip

@@ -1,8 +1,9 @@
 """array: singular value, eigenvalue and QR factors, and the pseudoinverse, of f32 or f64 matrices.
 
 They are LAPACK's, by NumPy: compiled code calls it as a host function. A matrix that LAPACK fails
-at, as it does at nan, has factors of nan. Where a derivative divides by the difference of two equal
-singular values or eigenvalues, it is nan; functions of these values alone divide by none.
+at, as it does at nan, has factors of nan. The derivative of a vector whose singular value or
+eigenvalue is there twice, but for rounding, is nan; that of a vector beside such a pair has no part
+of it, and functions of values alone divide by no difference.
 """
 
 from __future__ import annotations
@@ -12,21 +13,21 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, cast
 
 from xdsl.dialects.builtin import f32, f64
-from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.array.contraction import MatmulOp
 from gradir.dialects.array.creation import FullOp
-from gradir.dialects.array.movement import BroadcastToOp, transposed
-from gradir.dialects.array.reductions import reshaped
+from gradir.dialects.array.factor_systems import EigenSolveOp, SingularSolveOp, along, symmetric
+from gradir.dialects.array.movement import transposed
 from gradir.dialects.array.slicing import ConcatOp, SliceOp
 from gradir.dialects.array.triangles import TrilOp
-from gradir.dialects.array.triangular import MatrixOp, identity_like, require_square, solved
+from gradir.dialects.array.triangular import MatrixOp, require_matrices, require_square, solved
+from gradir.dialects.array.used_columns import Runs, bounds_of, picked, used
 from gradir.dialects.base.attributes import Attributes, Types, number
-from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.interfaces import Cotangents
 from gradir.dialects.base.lazy_numpy import np
-from gradir.dialects.base.shapes import DYNAMIC, element_of, is_tensor, shape_of, tensor
+from gradir.dialects.base.shapes import element_of, tensor
 from gradir.dialects.base.value import Value
 
 
@@ -51,20 +52,7 @@ class FactorOp(MatrixOp, ABC):
         return called(self, operands)
 
 
-def _require_matrix(type_: Attribute) -> tuple[list[int], int, int, int]:
-    """The leading extents of matrices, their rows, columns, and the smaller of both."""
-    if not is_tensor(type_) or element_of(type_) not in (f32, f64):
-        raise VerifyException(
-            f"elements must be f32 or f64, got {type_}; convert with array.astype"
-        )
-    shape = shape_of(type_)
-    if len(shape) < 2:
-        raise VerifyException(f"a must be matrices, got {type_}")
-    *batch, rows, columns = shape
-    return batch, rows, columns, DYNAMIC if DYNAMIC in (rows, columns) else min(rows, columns)
-
-
-def _each(
+def of_each(
     a: Any, shapes: Sequence[Sequence[int]], meaning: Callable[[Any], Any]
 ) -> tuple[Any, ...]:
     """The factors of all matrices at once, or of each where LAPACK fails at one."""
@@ -86,26 +74,11 @@ def _each(
 # Values of rules.
 
 
-def _along(x: Value, like: Value, axis: int) -> Value:
-    """Vectors as matrices like others, of equal rows (axis -2) or of equal columns (axis -1)."""
-    shape = [*x.shape, 1] if axis == -1 else [*x.shape[:-1], 1, x.shape[-1]]
-    return BroadcastToOp.on(reshaped(x, shape), type=like.type)
-
-
-def _product(left: Value, diagonal: Value | None, middle: Value | None, right: Value) -> Value:
-    """left (diag(diagonal) + middle) right; not both are None."""
-    parts: list[Value | None] = []
-    if diagonal is not None:
-        parts.append(MatmulOp.on(left * _along(diagonal, left, -2), right))
-    if middle is not None:
-        parts.append(MatmulOp.on(MatmulOp.on(left, middle), right))
-    made = _sum(parts)
-    assert made is not None
-    return made
-
-
-def _skew(x: Value) -> Value:
-    return x - transposed(x)
+def _weighted(left: Value, numbers: Value, right: Value, runs: Runs | None) -> Value:
+    """left diag(numbers) right, of the runs of columns of `left` and rows of `right`."""
+    columns = picked(left, runs)
+    scaled = columns * along(picked(numbers, runs), columns, -2)
+    return MatmulOp.on(scaled, picked(right, runs, -2))
 
 
 def _sum(parts: Sequence[Value | None]) -> Value | None:
@@ -122,8 +95,9 @@ class EighOp(FactorOp):
     """Eigenvalues w, ascending, and orthonormal eigenvectors, the columns of v: s v = v diag(w).
 
     s is the symmetric part (a + a^T) / 2 of a. LAPACK chooses the signs of the columns.
-    vjp: the symmetric part of v (diag(ct_w) + f * (v^T ct_v)) v^T, f_ij = 1 / (w_j - w_i), 0 on the
-    diagonal (Giles, "An extended collection of matrix derivative results", 2008)
+    vjp: the symmetric part of v diag(ct_w) v^T + y v^T, y = v (f * (v^T ct_v)), f_ij =
+    1 / (w_j - w_i) and 0 on the diagonal (Giles, "An extended collection of matrix derivative
+    results", 2008): grad.eigen_solve, for the columns of v that the program reads alone
     """
 
     name = "array.eigh"
@@ -140,22 +114,23 @@ class EighOp(FactorOp):
     def vjp_all(
         self, cts: Cotangents, results: Sequence[Value], operands: Sequence[Value]
     ) -> Cotangents:
-        (w_ct, v_ct), (w, v) = _known(cts), results
-        middle = None
+        (w_ct, v_ct), (w, v), [a] = _known(cts), results, operands
+        parts: list[Value | None] = []
+        if w_ct is not None:
+            parts.append(_weighted(v, w_ct, transposed(v), used([w_ct], [-1])))
         if v_ct is not None:
-            one = identity_like(v)
-            differences = _along(w, v, -2) - _along(w, v, -1)
-            f = 1.0 / (differences + one) - one
-            middle = f * MatmulOp.on(transposed(v), v_ct)
-        whole = _product(v, w_ct, middle, transposed(v))
-        return [(whole + transposed(whole)) * 0.5]
+            runs = used([v_ct], [-1])
+            y = EigenSolveOp.on(a, picked(v_ct, runs), w, v, columns=bounds_of(runs))
+            parts.append(MatmulOp.on(y, transposed(picked(v, runs))))
+        whole = _sum(parts)
+        return [None if whole is None else symmetric(whole)]
 
     @staticmethod
     def factors(*arrays: Any) -> tuple[Any, ...]:
         [a] = arrays
         n = a.shape[-1]
         symmetric = (a + np.swapaxes(a, -1, -2)) * np.asarray(0.5, a.dtype)
-        return _each(symmetric, [(n,), (n, n)], np.linalg.eigh)
+        return of_each(symmetric, [(n,), (n, n)], np.linalg.eigh)
 
 
 @irdl_op_definition
@@ -163,9 +138,9 @@ class SvdOp(FactorOp):
     """Singular values s, descending, of a = u diag(s) vh; u and vh have min(rows, columns) vectors.
 
     LAPACK chooses the signs of the pairs of vectors.
-    vjp: u m vh, m = (skew(u^T ct_u) / e) diag(s) + diag(s) (skew(vh ct_vh^T) / e) + diag(ct_s) with
-    e_ij = s_j^2 - s_i^2, and what of ct_u and ct_vh is across u and vh, divided by s (Townsend,
-    "Differentiating the singular value decomposition", 2016)
+    vjp: u diag(ct_s) vh + y vh + u z^T; y and z solve the systems of grad.singular_solve for ct_u
+    and ct_vh^T, of the vectors that the program reads alone (Townsend, "Differentiating the
+    singular value decomposition", 2016, by columns)
     """
 
     name = "array.svd"
@@ -177,33 +152,14 @@ class SvdOp(FactorOp):
 
     @classmethod
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
-        batch, rows, columns, least = _require_matrix(operands[0])
+        batch, rows, columns, least = require_matrices(operands[0])
         shapes = [*batch, rows, least], [*batch, least], [*batch, least, columns]
         return [tensor(shape, element_of(operands[0])) for shape in shapes]
 
     def vjp_all(
         self, cts: Cotangents, results: Sequence[Value], operands: Sequence[Value]
     ) -> Cotangents:
-        (u_ct, s_ct, vh_ct), (u, s, vh), [a] = _known(cts), results, operands
-        square = tensor([*s.shape, s.shape[-1]], s.element)
-        like = BroadcastToOp.on(reshaped(s, [*s.shape, 1]), type=square)
-        rows, columns = _along(s, like, -1), _along(s, like, -2)
-        e = (columns - rows) * (columns + rows) + identity_like(like)
-        inner: list[Value | None] = []
-        across: list[Value | None] = []
-        if u_ct is not None:
-            turned = MatmulOp.on(transposed(u), u_ct)
-            inner.append(_skew(turned) / e * columns)
-            if a.shape[-2] > a.shape[-1]:
-                rest = (u_ct - MatmulOp.on(u, turned)) / _along(s, u_ct, -2)
-                across.append(MatmulOp.on(rest, vh))
-        if vh_ct is not None:
-            turned = MatmulOp.on(vh, transposed(vh_ct))
-            inner.append(rows * (_skew(turned) / e))
-            if a.shape[-1] > a.shape[-2]:
-                rest = (vh_ct - MatmulOp.on(transposed(turned), vh)) / _along(s, vh_ct, -1)
-                across.append(MatmulOp.on(u, rest))
-        return [_sum([_product(u, s_ct, _sum(inner), vh), *across])]
+        return [singular_vjp(cts, results, operands[0])]
 
     @staticmethod
     def factors(*arrays: Any) -> tuple[Any, ...]:
@@ -211,7 +167,24 @@ class SvdOp(FactorOp):
         m, n = a.shape[-2:]
         k = min(m, n)
         shapes = [(m, k), (k,), (k, n)]
-        return _each(a, shapes, lambda x: np.linalg.svd(x, full_matrices=False))
+        return of_each(a, shapes, lambda x: np.linalg.svd(x, full_matrices=False))
+
+
+def singular_vjp(cts: Cotangents, factors: Sequence[Value], a: Value) -> Value | None:
+    """The cotangent of a from those of its singular value factors u, s and vh."""
+    (u_ct, s_ct, vh_ct), (u, s, vh) = _known(cts), factors
+    parts: list[Value | None] = []
+    if s_ct is not None:
+        parts.append(_weighted(u, s_ct, vh, used([s_ct], [-1])))
+    if u_ct is not None or vh_ct is not None:
+        runs = used([u_ct, vh_ct], [-1, -2])
+        left, right = picked(u, runs), picked(vh, runs, -2)
+        x1 = left.full(0.0) if u_ct is None else picked(u_ct, runs)
+        x2 = right.full(0.0) if vh_ct is None else picked(vh_ct, runs, -2)
+        columns = bounds_of(runs)
+        y, z = SingularSolveOp.all_on(a, x1, transposed(x2), u, s, vh, columns=columns)
+        parts += [MatmulOp.on(y, right), MatmulOp.on(left, transposed(z))]
+    return _sum(parts)
 
 
 @irdl_op_definition
@@ -232,7 +205,7 @@ class QrOp(FactorOp):
 
     @classmethod
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
-        batch, rows, columns, least = _require_matrix(operands[0])
+        batch, rows, columns, least = require_matrices(operands[0])
         shapes = [*batch, rows, least], [*batch, least, columns]
         return [tensor(shape, element_of(operands[0])) for shape in shapes]
 
@@ -259,7 +232,7 @@ class QrOp(FactorOp):
         [a] = arrays
         m, n = a.shape[-2:]
         k = min(m, n)
-        return _each(a, [(m, k), (k, n)], np.linalg.qr)
+        return of_each(a, [(m, k), (k, n)], np.linalg.qr)
 
 
 def _qr_vjp(q_ct: Value | None, r_ct: Value | None, q: Value, r: Value) -> Value:
@@ -300,7 +273,7 @@ class PinvOp(FactorOp):
 
     @classmethod
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
-        batch, rows, columns, _ = _require_matrix(operands[0])
+        batch, rows, columns, _ = require_matrices(operands[0])
         if not number(attributes, "rcond", 0.0) >= 0:
             raise VerifyException("rcond must not be negative")
         return [tensor([*batch, columns, rows], element_of(operands[0]))]
@@ -334,8 +307,7 @@ class PinvOp(FactorOp):
         a, rcond = arrays
         m, n = a.shape[-2:]
         rcond = a.dtype.type(rcond)
-        return _each(a, [(n, m)], lambda x: [np.linalg.pinv(x, rcond=rcond)])
+        return of_each(a, [(n, m)], lambda x: [np.linalg.pinv(x, rcond=rcond)])
 
 
-OPS: tuple[type[TensorOp], ...] = (EighOp, SvdOp, QrOp, PinvOp)
-FACTOR_OPS: tuple[type[FactorOp], ...] = (EighOp, SvdOp, QrOp, PinvOp)
+OPS: tuple[type[FactorOp], ...] = (EighOp, SvdOp, QrOp, PinvOp)

@@ -12,14 +12,12 @@ from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
-from gradir.dialects.array.comparison import WhereOp
 from gradir.dialects.array.contraction import MatmulOp
 from gradir.dialects.array.elementwise import AbsOp, LogOp, SignOp
 from gradir.dialects.array.indexing import TakeAlongAxisOp
 from gradir.dialects.array.matrix_programs import TriangularSolve, emit_lu
 from gradir.dialects.array.movement import BroadcastToOp, transposed
 from gradir.dialects.array.reductions import SumOp, reshaped
-from gradir.dialects.array.slicing import ConcatOp, SliceOp
 from gradir.dialects.array.statistics import ProdOp
 from gradir.dialects.array.triangles import DiagonalOp, TrilOp, TriuOp
 from gradir.dialects.array.triangular import (
@@ -59,7 +57,7 @@ def _taken(x: Value, order: Value, axis: int) -> Value:
     return TakeAlongAxisOp.on(x, _order_like(order, x, axis), axis=place)
 
 
-def _put_back(x: Value, order: Value, axis: int) -> Value:
+def put_back(x: Value, order: Value, axis: int) -> Value:
     """Rows or columns permuted back from the order of the factors."""
     from gradir.dialects.grad.grad import TakeAlongAxisBackwardOp
 
@@ -111,7 +109,7 @@ class LuFactorOp(MatrixOp):
         inner = TrilOp.on(from_lower, k=-1) + TriuOp.on(from_upper)
         left = solved(lu, inner, lower=True, transpose=True, unit=True)
         whole = transposed(solved(lu, transposed(left), lower=False))
-        return [_put_back(_put_back(whole, rows, -2), columns, -1)]
+        return [put_back(put_back(whole, rows, -2), columns, -1)]
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         return emit_lu(emitter, operands[0], self.defer)
@@ -182,7 +180,7 @@ class SolveOp(MatrixOp):
         lu, rows, _, _ = LuFactorOp.all_on(a)
         if self.transpose:
             inner = solved(lu, right, lower=False, transpose=True)
-            return _put_back(solved(lu, inner, lower=True, transpose=True, unit=True), rows, -2)
+            return put_back(solved(lu, inner, lower=True, transpose=True, unit=True), rows, -2)
         inner = solved(lu, _taken(right, rows, -2), lower=True, unit=True)
         return solved(lu, inner, lower=False)
 
@@ -203,7 +201,7 @@ def solution(a: Any, right: Any, transpose: bool) -> Any:
     return substituted(factors, inner, TriangularSolve(False, False, False))
 
 
-class _OneMatrixOp(MatrixOp):
+class OneMatrixOp(MatrixOp):
     """y = f(a)."""
 
     a = operand_def()
@@ -216,7 +214,7 @@ class _OneMatrixOp(MatrixOp):
 
 
 @irdl_op_definition
-class InvOp(_OneMatrixOp):
+class InvOp(OneMatrixOp):
     """The inverse of a; of a singular matrix it holds inf or nan.   vjp: -y^T ct y^T"""
 
     name = "array.inv"
@@ -235,11 +233,11 @@ class InvOp(_OneMatrixOp):
 
 
 @irdl_op_definition
-class DetOp(_OneMatrixOp):
+class DetOp(OneMatrixOp):
     """The determinant of a, 1 of an empty matrix.
 
-    vjp: ct times the cofactors of a (grad.cofactor), at singular matrices too. A second derivative
-    needs the inverse: at a singular matrix it is nan
+    vjp: ct times the cofactors of a (grad.cofactor), at singular matrices too; so is the second
+    derivative. A third one needs the inverse: at a singular matrix it is nan or inf
     """
 
     name = "array.det"
@@ -250,6 +248,8 @@ class DetOp(_OneMatrixOp):
         return [tensor(batch, element_of(operands[0]))]
 
     def vjp(self, ct: Value, y: Value, a: Value) -> Cotangents:
+        from gradir.dialects.array.cofactors import CofactorOp
+
         return [spread(ct, a) * CofactorOp.on(a)]
 
     def decompose(self, a: Value) -> Value:
@@ -261,7 +261,7 @@ class DetOp(_OneMatrixOp):
 
 
 @irdl_op_definition
-class SlogdetOp(_OneMatrixOp):
+class SlogdetOp(OneMatrixOp):
     """The sign of the determinant (0 where it is 0), and the logarithm of its size (then -inf).
 
     vjp: ct of the logarithm times the transposed inverse of a; none through the sign
@@ -292,60 +292,5 @@ class SlogdetOp(_OneMatrixOp):
         return tuple(np.linalg.slogdet(a))
 
 
-@irdl_op_definition
-class CofactorOp(_OneMatrixOp):
-    """The cofactors of a, the derivative of det(a); at singular matrices too.
-
-    With a = l u up to order, and only the last diagonal element of u zero where the rank is one
-    less than full, the adjugate of u needs no division by it. It is 0 at lower ranks.
-    vjp: (ct : y) w - y ct^T w, where w is the transposed inverse of a
-    """
-
-    name = "grad.cofactor"
-    SAME_TYPE: ClassVar[bool] = True
-
-    def vjp(self, ct: Value, y: Value, a: Value) -> Cotangents:
-        inverse = transposed(InvOp.on(a))
-        inner = SumOp.on(ct * y, axis=[-2, -1])
-        products = MatmulOp.on(MatmulOp.on(y, transposed(ct)), inverse)
-        return [spread(inner, a) * inverse - products]
-
-    def decompose(self, a: Value) -> Value:
-        size = a.shape[-1]
-        if size == 0:
-            return a.full(0)
-        lu, rows, columns, sign = LuFactorOp.all_on(a, defer=True)
-        below = solved(lu, identity_like(a), lower=True, unit=True)
-        # adj(u) l^-1 over the product of the diagonal of u but its last element
-        corner, last = _part(lu, size, (-1, -1)), _part(below, size, (-1, None))
-        last_column = _part(lu, size, (0, -1))
-        shape = (*a.shape[:-2], size - 1, size)
-        type_ = tensor(shape, a.element)
-        upper = BroadcastToOp.on(corner, type=type_) * _part(below, size, (0, None))
-        outer = MatmulOp.on(last_column, last)
-        head = solved(_part(lu, size, (0, 0)), upper - outer, lower=False)
-        whole = ConcatOp.on(head, last, axis=-2)
-        diagonal = DiagonalOp.on(_part(lu, size, (0, 0)))
-        scale = spread(sign * ProdOp.on(diagonal, axis=[-1]), a)
-        # a zero among them: head is inf or nan, and the rank too low for an adjugate other than 0
-        adjugate = WhereOp.on(scale.equal(0), a.full(0), whole * scale)
-        return _put_back(_put_back(transposed(adjugate), rows, -2), columns, -1)
-
-    def numpy(self, a: Any) -> Any:
-        size = a.shape[-1]
-        result = np.zeros_like(a)
-        for i, j in np.ndindex(size, size):
-            minor = np.delete(np.delete(a, i, axis=-2), j, axis=-1)
-            result[..., i, j] = (-1) ** (i + j) * np.linalg.det(minor)
-        return result
-
-
-def _part(x: Value, size: int, place: tuple[int | None, int | None]) -> Value:
-    """Of rows and of columns: all but the last (0), the last (-1), or all (None)."""
-    spans = {0: (0, size - 1), -1: (size - 1, size), None: (0, size)}
-    chosen = [(0, n) for n in x.shape[:-2]] + [spans[p] for p in place]
-    return SliceOp.on(x, start=[s for s, _ in chosen], stop=[e for _, e in chosen])
-
-
 OPS: tuple[type[TensorOp], ...] = (SolveOp, InvOp, DetOp, SlogdetOp)
-GRAD_OPS: tuple[type[TensorOp], ...] = (LuFactorOp, CofactorOp)
+GRAD_OPS: tuple[type[TensorOp], ...] = (LuFactorOp,)

@@ -53,6 +53,19 @@ def require_square(type_: Attribute) -> tuple[list[int], int]:
     return list(shape[:-2]), shape[-1] if shape[-2] == DYNAMIC else shape[-2]
 
 
+def require_matrices(type_: Attribute) -> tuple[list[int], int, int, int]:
+    """Leading extents of matrices, rows, columns, the smaller; VerifyException for others."""
+    if not is_tensor(type_) or element_of(type_) not in (f32, f64):
+        raise VerifyException(
+            f"elements must be f32 or f64, got {type_}; convert with array.astype"
+        )
+    shape = shape_of(type_)
+    if len(shape) < 2:
+        raise VerifyException(f"a must be matrices, got {type_}")
+    *batch, rows, columns = shape
+    return batch, rows, columns, DYNAMIC if DYNAMIC in (rows, columns) else min(rows, columns)
+
+
 def require_right_side(a: Attribute, right: Attribute) -> None:
     """b has the leading extents and the rows of a; columns may be missing."""
     batch, size = require_square(a)

@@ -167,7 +167,12 @@ class TensorOp(IRDLOperation, ABC):
         return Value(values[0].emitter.insert(op).results[0], values[0].emitter)
 
     @classmethod
-    def all_on(cls, *values: Value, types: Sequence[Attribute] | None = None, **attributes: Plain):
+    def all_on(
+        cls,
+        *values: Value,
+        types: Sequence[Attribute] | None = None,
+        **attributes: Plain | None,
+    ) -> list[Value]:
         """Like `on`, for an op with several results: returns all."""
         op = cls.of([v.ssa for v in values], types, **attributes)
         emitter = values[0].emitter

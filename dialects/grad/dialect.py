@@ -5,7 +5,15 @@ It is loaded to read or list programs; other code imports the files of the ops t
 
 from xdsl.ir import Dialect
 
-from gradir.dialects.array import linear_systems, scans
+from gradir.dialects.array import (
+    cofactors,
+    factor_systems,
+    linear_systems,
+    polar,
+    polynomial,
+    scans,
+    sylvester,
+)
 from gradir.dialects.array.gamma import PolygammaOp
 from gradir.dialects.array.triangles import DiagonalBackwardOp
 from gradir.dialects.base.attributes import ExtentAttr
@@ -50,6 +58,11 @@ OPS: tuple[type[TensorOp], ...] = (
     *dropout.OPS,
     *scans.OPS,
     *linear_systems.GRAD_OPS,
+    *cofactors.GRAD_OPS,
+    *factor_systems.GRAD_OPS,
+    *polar.GRAD_OPS,
+    *polynomial.GRAD_OPS,
+    *sylvester.GRAD_OPS,
 )
 
 Grad = Dialect(

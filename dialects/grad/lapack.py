@@ -7,10 +7,15 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import StringAttr, UnitAttr
 from xdsl.ir import Attribute
 
-from gradir.dialects.array.factorizations import FACTOR_OPS, FactorOp
+from gradir.dialects.array.cofactors import CofactorSlopeOp
+from gradir.dialects.array.factorizations import OPS, FactorOp
+from gradir.dialects.array.polar import PolarOp
+from gradir.dialects.array.sylvester import SylvesterOp
 from gradir.dialects.base.value import Value
 from gradir.dialects.grad.host_call import HostCallOp
 from gradir.dialects.grad.host_functions import HostFunction, register
+
+FACTOR_OPS: tuple[type[FactorOp], ...] = (*OPS, PolarOp, SylvesterOp, CofactorSlopeOp)
 
 for _op in FACTOR_OPS:
     register(HostFunction(_op.CALLEE, _op.factors, pure=True))

@@ -29,7 +29,7 @@ from gradir.codegen.vector_math import FUNCTIONS, collect
 from gradir.codegen.vector_math.target_functions import LIBRARY_FUNCTIONS, complete
 from gradir.compiler.compiler import alone, compile_function, emit_object
 from gradir.compiler.pipeline import STAGES, Machine, run_stages
-from gradir.dialects.array.factorizations import FACTOR_OPS
+from gradir.dialects.grad.lapack import FACTOR_OPS
 from gradir.errors import ArgumentError, CompileError
 from gradir.runtime import executable, jit
 from gradir.runtime.native_code import symbols_of

@@ -113,6 +113,33 @@ def test_gradient_of_det_at_singular_matrices(name: str, native: bool):
     np.testing.assert_allclose(found, cofactors, 1e-12, 1e-12)
 
 
+FLAT = np.outer([1.0, 2, 2, 4], [3.0, 1, 1, 2])
+LOW: dict[str, Array] = {
+    "rank 2 of 3": np.array([[1.0, 2, 3], [4, 5, 6], [7, 8, 9]]),
+    "rank 1 of 3": np.outer([1.0, 2, 2], [3.0, 1, 2]),
+    "rank 2 of 4": FLAT + np.outer([1.0, -1, 0, 2], [0.0, 1, 1, 0]),
+    "rank 1 of 4": FLAT,
+    "zero": np.zeros((2, 2)),
+    "a number": np.zeros((1, 1)),
+}
+
+
+@pytest.mark.parametrize("name", LOW)
+def test_second_derivatives_of_det_at_singular_matrices(name: str):
+    """det(a + t d) is a polynomial: its coefficients by interpolation."""
+    a, size = LOW[name], len(LOW[name])
+    d = matrices(size, size)
+    places = np.arange(size + 1) - size / 2
+    values = [np.linalg.det(a + t * d) for t in places]
+    wanted = 2 * np.linalg.solve(np.vander(places, increasing=True), values)[2:3]
+    module = program("array.det", [a], np.array(0.0)).gradient("f", mode="grad")
+    for mode in ("vjp", "jvp"):
+        of = [1] if mode == "vjp" else None
+        twice = module.gradient("f_grad", mode=mode, of=of)
+        found = gradir.compile(twice, f"f_grad_{mode}")(a, d)[-1]
+        np.testing.assert_allclose(np.sum(found * d), np.sum(wanted), 1e-9, 1e-10)
+
+
 def test_gradient_of_det_near_a_singular_matrix():
     """A rank that is one too low up to rounding."""
     a = np.array([[1.0, 2, 3], [4, 5, 6], [7, 8, 9]])

@@ -169,6 +169,101 @@ def test_values_alone_have_derivatives_where_they_are_equal() -> None:
     np.testing.assert_allclose(gradir.grad(_nuclear)(np.eye(3)), np.eye(3))
 
 
+def _top(a: Any) -> Any:
+    v = gnp.linalg.eigh(a)[1][:, -1]
+    return v[0] * v[1] + 2 * v[0] * v[2]
+
+
+def _first_pair(a: Any) -> Any:
+    u, _, vh = gnp.linalg.svd(a, full_matrices=False)
+    return _weighted(gnp.outer(u[:, 0], vh[0]))
+
+
+def _ends(a: Any) -> Any:
+    """Of the first and the last vector, beside a pair between them."""
+    v = gnp.linalg.eigh(a)[1]
+    return v[0, 0] * v[1, 0] + v[0, 3] * v[2, 3]
+
+
+TURN = np.linalg.qr(np.random.default_rng(7).standard_normal((4, 4)))[0]
+PAIRS: dict[str, tuple[Any, Any]] = {
+    "the largest of a diagonal": (_top, np.diag([4.0, 1, 1])),
+    "the largest": (_top, TURN[:3, :3] @ np.diag([4.0, 1, 1]) @ np.linalg.inv(TURN[:3, :3])),
+    "both ends": (_ends, TURN @ np.diag([1.0, 2, 2, 4]) @ TURN.T),
+    "singular vectors": (_first_pair, TURN[:, :3] @ np.diag([3.0, 1, 1])),
+    "of rank one": (_first_pair, np.outer([1.0, 2, 2, 4], [2.0, 1])),
+}
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_vectors_beside_equal_values_have_derivatives(name: str) -> None:
+    """Of both orders and in both modes, though the pair's own vectors have none."""
+    function, a = PAIRS[name]
+    direction = _symmetric(a) if a.shape[0] == a.shape[1] else np.cos(a + np.arange(a.shape[1]))
+
+    @gradir.jit
+    def derivatives(a: Any, d: Any) -> Any:
+        forward = gradir.jvp(function, (a,), (d,))[1]
+        return gnp.sum(gradir.grad(function)(a) * d), forward, gradir.hvp(function, (a,), (d,))
+
+    step = 1e-3
+    values = [function(a + k * step * direction) for k in (-2, -1, 1, 2)]
+    slope = np.dot([1, -8, 8, -1], values) / (12 * step)
+    reverse, forward, curved = derivatives(a, direction)
+    np.testing.assert_allclose([reverse, forward], slope, 1e-8, 1e-9)
+    ahead, behind = (derivatives(a + k * 1e-4 * direction, direction)[0] for k in (1, -1))
+    np.testing.assert_allclose(np.sum(curved * direction), (ahead - behind) / 2e-4, 1e-5, 1e-6)
+
+
+def _symmetric(a: Any) -> Any:
+    made = np.sin(np.arange(float(a.size))).reshape(a.shape)
+    return made + made.T
+
+
+def _logarithm(a: Any) -> Any:
+    w, v = gnp.linalg.eigh(a)
+    return (v * gnp.log(w) @ v.T)[0, 1]
+
+
+def _one_of_a_pair(a: Any) -> Any:
+    return gnp.linalg.eigh(a)[1][0, 0] ** 2
+
+
+def _own_polar(a: Any) -> Any:
+    u, _, vh = gnp.linalg.svd(a)
+    return _weighted(u @ vh)
+
+
+@pytest.mark.parametrize(
+    ("function", "a"),
+    [
+        # its cotangents are all 0 here, but it has a slope: 1
+        (_logarithm, np.eye(3)),
+        (_one_of_a_pair, np.eye(3)),
+        (_one_of_a_pair, np.diag([1.0, 1, 4])),
+        # equal but for rounding
+        (_own_polar, TURN),
+        (_logarithm, TURN @ np.diag([3.0, 3, 3, 3]) @ TURN.T),
+    ],
+)
+def test_vectors_of_equal_values_have_no_derivative(function: Any, a: Any) -> None:
+    assert np.isnan(gradir.grad(function)(a)).any()
+    assert np.isnan(gradir.jvp(function, (a,), (_symmetric(a),))[1])
+
+
+def test_the_nuclear_norm_is_smooth_where_singular_values_are_equal() -> None:
+    def norm(a: Any) -> Any:
+        return gnp.linalg.norm(a, "nuc")
+
+    direction = _symmetric(TURN) + TURN
+    np.testing.assert_allclose(gradir.grad(norm)(TURN), TURN, atol=1e-14)
+    wanted = (direction - TURN @ direction.T @ TURN) / 2
+    np.testing.assert_allclose(gradir.hvp(norm, (TURN,), (direction,)), wanted, atol=1e-12)
+    flat = np.outer([1.0, 2, 2], [3.0, 4])
+    np.testing.assert_allclose(norm(flat), 15)
+    assert np.isfinite(gradir.grad(norm)(flat)).all()
+
+
 def test_rows_of_a_map_and_a_loop() -> None:
     found = gradir.vmap(_singular_values)(BATCH)
     np.testing.assert_allclose(found, np.linalg.svdvals(BATCH))

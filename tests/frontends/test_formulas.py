@@ -215,3 +215,23 @@ def test_every_name_has_values():
     from gradir.frontends.formulas.published import SPECIAL
 
     assert set(SPECIAL) <= {case["name"] for case in VALUES}
+
+
+def _number(function: Any, order: int) -> Any:
+    for _ in range(order):
+        function = gradir.grad(function)
+    return function
+
+
+@pytest.mark.parametrize("name", ["j0", "y0", "k0", "i0"])
+def test_high_derivatives_of_bessel_functions(name: str) -> None:
+    """The fourth is a sum over orders 0, 2 and 4, and its program is little longer than others."""
+    function = getattr(sp, name)
+    of = {"j": sp.jn, "y": sp.yn, "k": sp.kn, "i": sp.iv}[name[0]]
+    sign = 1 if name[0] in "ki" else -1
+    values = [of(np.array([0, 2, 4]), x) for x in (2.5, 30.0)]
+    wanted = [(3 * v[0] + sign * 4 * v[1] + v[2]) / 8 for v in values]
+    found = gradir.jit(_number(lambda x: function(x), 4))
+    np.testing.assert_allclose([found(x) for x in (2.5, 30.0)], wanted, 1e-12)
+    sizes = [str(gradir.trace(_number(lambda x: function(x), k), 2.5)).count("=") for k in (2, 4)]
+    assert sizes[1] < 6 * sizes[0]

@@ -92,6 +92,35 @@ def test_factors() -> None:
     np.testing.assert_allclose(linalg.inv(A) * linalg.det(A), np.linalg.inv(A) * np.linalg.det(A))
 
 
+@pytest.mark.parametrize("side", ["right", "left"])
+def test_the_orthogonal_factor_of_a_rotation(side: str) -> None:
+    """The slope of u is (d - u d^T u) / 2 there, and that of p the symmetric part of u^T d."""
+    turn = np.array([[np.cos(0.3), -np.sin(0.3)], [np.sin(0.3), np.cos(0.3)]])
+    block = np.zeros((3, 3))
+    block[:2, :2], block[2, 2] = turn, -1.0
+    w, d = A[:3, :3], B[:3, :3]
+
+    def weighed(a: Any) -> Any:
+        u, p = linalg.polar(a, side)
+        return gnp.sum(u * w), gnp.sum(p * w)
+
+    @gradir.jit
+    def slopes(a: Any) -> Any:
+        return gradir.jvp(weighed, (a,), (d,))[1], gradir.grad(lambda a: weighed(a)[0])(a)
+
+    (of_u, of_p), gradient = slopes(block)
+    wanted = (d - block @ d.T @ block) / 2
+    inner = block.T @ d if side == "right" else d @ block.T
+    np.testing.assert_allclose(of_u, np.sum(wanted * w), 1e-13)
+    np.testing.assert_allclose(of_p, np.sum((inner + inner.T) / 2 * w), 1e-13)
+    np.testing.assert_allclose(gradient, (w - block @ w.T @ block) / 2, 1e-13, 1e-14)
+
+
+@pytest.mark.parametrize("a", [np.eye(3)[:, :2] * 2, np.eye(2, 3)])
+def test_second_derivatives_of_the_orthogonal_factor(a: Array) -> None:
+    check_grads(lambda a: gnp.sum(linalg.polar(a)[0] * B[: len(a), : a.shape[1]]), [a])
+
+
 def test_matrices_of_a_form() -> None:
     c, r = np.array([1.0, 2.0, 3.0]), np.array([9.0, 4.0, 5.0, 6.0])
     rows, columns = np.indices((3, 4))

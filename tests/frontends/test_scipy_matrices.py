@@ -164,6 +164,13 @@ def test_derivatives_of_sqrtm() -> None:
     np.testing.assert_allclose(slope, W[:3, :3] / 2, 1e-14)
 
 
+def test_second_derivatives_of_sqrtm_at_the_identity() -> None:
+    """(1 + t d)^(1/2) is 1 + t d / 2 - t^2 d^2 / 8."""
+    d = A[:3, :3]
+    found = gradir.hvp(lambda a: weighed(linalg.sqrtm(a)), (np.eye(3),), (d,))
+    np.testing.assert_allclose(np.sum(found * d), -np.sum(W[:3, :3] * (d @ d)) / 4, 1e-12)
+
+
 ERRORS: list[tuple[Any, str]] = [
     (lambda: linalg.lu(B[0]), "lu: expected matrices"),
     (lambda: linalg.lu_factor(B), "lu_factor: expected square matrices"),

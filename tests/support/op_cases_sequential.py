@@ -9,6 +9,7 @@ import numpy as np
 from op_cases import Case, integers
 from op_references import Array, Reference
 
+from gradir.dialects.array.polynomial import floats
 from gradir.dialects.base.attributes import Plain
 
 
@@ -334,6 +335,91 @@ def _spread(*shape: int) -> Array:
     return noise + np.eye(rows, columns) * (1 + np.arange(rows)[:, None])
 
 
+def _eigen_solve(a: Array, x: Array, w: Array, v: Array, columns: Any = None) -> Array:
+    """Column by column, of matrices without their eigenvalue 0."""
+    places = [*range(*columns[:2]), *range(*columns[2:])] if columns else range(len(w))
+    made = np.zeros(x.shape)
+    for i, k in enumerate(places):
+        own = np.outer(v[:, k], v[:, k])
+        system = w[k] * np.eye(len(w)) - (a + a.T) / 2 + own
+        made[:, i] = np.linalg.solve(system, x[:, i] - own @ x[:, i])
+    return made
+
+
+def _singular_solve(
+    a: Array, x1: Array, x2: Array, u: Array, s: Array, vh: Array, columns: Any = None
+) -> tuple[Array, Array]:
+    """As _eigen_solve, of the symmetric matrix with a and its transpose beside zeros."""
+    (m, n), (start, stop) = a.shape, columns or (0, len(s))
+    both = np.block([[np.zeros((m, m)), a], [a.T, np.zeros((n, n))]])
+    made = np.zeros((m + n, stop - start))
+    for i, k in enumerate(range(start, stop)):
+        one, other = np.outer(u[:, k], u[:, k]), np.outer(vh[k], vh[k])
+        own = np.block([[one, np.zeros((m, n))], [np.zeros((n, m)), other]])
+        x = np.concatenate([x1[:, i], x2[:, i]])
+        # a turns the part along u and v around; none is left there
+        made[:, i] = np.linalg.solve(s[k] * np.eye(m + n) - both + 9 * own, x - own @ x)
+    return made[:m], made[m:]
+
+
+def _cofactor_slope(a: Array, e: Array) -> Array:
+    """The cofactors are polynomials of degree n - 1: exactly by interpolation."""
+    places = np.arange(-3, 4) / 3
+    values = np.stack([_cofactor(a + t * e) for t in places])
+    powers = np.linalg.inv(np.vander(places, increasing=True))
+    return np.tensordot(powers[1], values, 1)
+
+
+def _lyapunov(h: Array, q: Array, w: Array, v: Array) -> Array:
+    return _sylvester(h, q)
+
+
+def _sylvester(a: Array, q: Array) -> Array:
+    """All equations at once."""
+    unit = np.eye(a.shape[-1])
+    made = np.zeros(q.shape)
+    for place in np.ndindex(*a.shape[:-2]):
+        system = np.kron(a[place], unit) + np.kron(unit, a[place].T)
+        made[place] = np.linalg.solve(system, q[place].reshape(-1)).reshape(unit.shape)
+    return made
+
+
+def _polar(a: Array) -> tuple[Array, ...]:
+    u, s, vh = np.linalg.svd(a, full_matrices=False)
+    return u @ vh, np.sum(s, -1), s, np.swapaxes(vh, -1, -2)
+
+
+def _polynomial(x: Array, coefficients: Any) -> Array:
+    return np.polyval([c.value.data for c in coefficients][::-1], x)
+
+
+def _systems() -> list[Case]:
+    """Operands agree with each other, so derivatives are tested by those of the factors."""
+    a, tall, wide = _spread(4, 4), _spread(4, 3), _spread(3, 5)
+    w, v = _eigh(a)
+    h = _positive(3, 3)
+    sums = _eigh(h)
+    eigen, singular = "grad.eigen_solve", "grad.singular_solve"
+    return [
+        Case(eigen, [a, (4, 4), w, v], {}, _eigen_solve, is_derivative=False),
+        Case(eigen, [a, (4, 3), w, v], {"columns": [0, 1, 2, 4]}, _eigen_solve,
+             is_derivative=False),
+        *(Case(singular, [b, (len(b), 3), (b.shape[1], 3), *_svd(b)], {}, _singular_solve,
+               is_derivative=False) for b in (tall, wide)),
+        Case(singular, [tall, (4, 1), (3, 1), *_svd(tall)], {"columns": [1, 2]}, _singular_solve,
+             is_derivative=False),
+        Case("grad.lyapunov", [(h + h.T) / 2, (3, 3), *sums], {}, _lyapunov, is_derivative=False),
+        *(Case("grad.polar", [b], {}, _polar) for b in
+          (tall, _spread(2, 1, 4, 3), _spread(3, 3), _spread(1, 1), _spread(0, 0))),
+        *(Case("grad.cofactor_slope", [_positive(*s), s], {}, _cofactor_slope)
+          for s in ((3, 3), (2, 1, 4, 4), (1, 1), (0, 0))),
+        *(Case("grad.polynomial", [shape], {"coefficients": floats(c)}, _polynomial) for shape, c
+          in (((5,), [0.5, -1.0, 2.0, 0.25]), ((2, 3), [1.0, 2.0, -0.5]), ((), [1.0, 0.0, 3.0]))),
+        *(Case("grad.sylvester", [_positive(*s), s], {}, _sylvester)
+          for s in ((3, 3), (2, 2, 2), (1, 1), (0, 0))),
+    ]  # fmt: skip
+
+
 def _factors() -> list[Case]:
     """Signs of vectors are LAPACK's, of f32 as of f64."""
     squares = [_spread(*shape) for shape in ((3, 3), (2, 1, 4, 4), (1, 1), (0, 0), (2, 0, 0))]
@@ -376,4 +462,5 @@ CASES: tuple[Case, ...] = (
     *_searches(),
     *_linear_algebra(),
     *_factors(),
+    *_systems(),
 )

@@ -14,8 +14,8 @@ import numpy as np
 
 import gradir.frontends.functions.numpy as gnp
 from gradir.frontends.formulas.calls import of_order, ordered
+from gradir.frontends.formulas.shifted_orders import by_orders
 from gradir.frontends.functions.bessel import polynomial
-from gradir.frontends.transforms.custom_derivatives import custom_jvp
 from gradir.frontends.transforms.flow import fori_loop
 
 _LIMIT = 25.0
@@ -94,8 +94,7 @@ def _parity(order: Any) -> Any:
     return gnp.where(order % 2 == 0, 1.0, -1.0)
 
 
-@custom_jvp
-def bessel_j(order: Any, x: Any) -> Any:
+def _bessel_j(order: Any, x: Any) -> Any:
     """J of integer orders, of float64 arrays of one shape."""
     n, size = gnp.abs(order), gnp.abs(x)
     is_near = size <= gnp.maximum(n.astype("float64"), _LIMIT)
@@ -109,8 +108,7 @@ def bessel_j(order: Any, x: Any) -> Any:
     return gnp.where(gnp.isnan(x), x, made)
 
 
-@custom_jvp
-def bessel_y(order: Any, x: Any) -> Any:
+def _bessel_y(order: Any, x: Any) -> Any:
     """Y of integer orders, of float64 arrays of one shape; nan below 0."""
     n = gnp.abs(order)
     is_near, zeros = x <= _LIMIT, order * 0
@@ -131,8 +129,7 @@ def bessel_y(order: Any, x: Any) -> Any:
     return gnp.where(gnp.logical_or(x < 0, gnp.isnan(x)), np.nan, made)
 
 
-bessel_j.defjvps(None, lambda t, _, n, x: t * (bessel_j(n - 1, x) - bessel_j(n + 1, x)) / 2)
-bessel_y.defjvps(None, lambda t, _, n, x: t * (bessel_y(n - 1, x) - bessel_y(n + 1, x)) / 2)
+bessel_j, bessel_y = by_orders(_bessel_j, 0.5, -1.0), by_orders(_bessel_y, 0.5, -1.0)
 
 _J = "The Bessel function of the first kind and integer order."
 _Y = "The Bessel function of the second kind and integer order; -inf at 0, nan below."

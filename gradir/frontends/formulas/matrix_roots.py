@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 
 import gradir.frontends.functions.numpy as gnp
+from gradir.dialects.array.sylvester import SylvesterOp
 from gradir.frontends.formulas.calls import anywhere
 from gradir.frontends.functions.arguments import floating
 from gradir.frontends.functions.array_ops import op
+from gradir.frontends.functions.op_functions import apply
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.transforms.branches import cond
 from gradir.frontends.transforms.custom_derivatives import custom_jvp
@@ -95,45 +97,11 @@ def _regular_root(a: Any) -> Any:
     return gnp.where(is_there[..., None, None], x, np.nan)
 
 
-@custom_jvp
-def _sylvester(x: Any, q: Any) -> Any:
-    """y with x y + y x = q, for x with eigenvalues right of 0: by Newton's iteration for the sign
-    of [[x, q], [0, -x]] (Higham, "Functions of Matrices", 2008, section 5.1 and problem 5.8)."""
-
-    def is_moving(state: Any) -> Any:
-        x, _, before, count = state
-        apart = _apart(x)
-        is_better = gnp.logical_or(apart < before, apart > 1e-2)
-        return gnp.logical_and(gnp.any(gnp.logical_and(is_better, apart > 0)), count < _MOST)
-
-    def step(state: Any) -> Any:
-        x, q, _, count = state
-        apart = _apart(x)
-        scale = gnp.where(apart[..., None, None] > 1e-2, _scale(x) ** 2, 1.0)
-        inverse = op.inv(x) / scale
-        return (
-            (scale * x + inverse) / 2,
-            (scale * q + inverse @ q @ inverse * scale) / 2,
-            apart,
-            count + 1,
-        )
-
-    far = gnp.full(x.shape[:-2], np.inf)
-    return while_loop(is_moving, step, (x, q, far, 0))[1] / 2
-
-
-def _sylvester_jvp(primals: Any, tangents: Any) -> Any:
-    (x, q), (x_t, q_t) = primals, tangents
-    y = _sylvester(x, q)
-    return y, _sylvester(x, q_t - x_t @ y - y @ x_t)
-
-
 def _root_jvp(primals: Any, tangents: Any) -> Any:
     x = _root(*primals)
-    return x, _sylvester(x, tangents[0])
+    return x, apply(SylvesterOp, {"a": x, "q": tangents[0]})
 
 
-_sylvester.defjvp(_sylvester_jvp)
 _root.defjvp(_root_jvp)
 
 

@@ -17,6 +17,7 @@ import numpy as np
 
 import gradir.frontends.functions.numpy as gnp
 from gradir.frontends.formulas.calls import of_order, ordered
+from gradir.frontends.formulas.shifted_orders import by_orders
 from gradir.frontends.functions.array_ops import op
 from gradir.frontends.functions.bessel import polynomial
 from gradir.frontends.transforms.custom_derivatives import custom_jvp
@@ -189,23 +190,19 @@ def _k(order: Any, x: Any, is_scaled: bool) -> Any:
     return gnp.where(is_bad, np.nan, made)
 
 
-@custom_jvp
-def bessel_k(order: Any, x: Any) -> Any:
+def _bessel_k(order: Any, x: Any) -> Any:
     """K of integer orders; inf at 0, nan below."""
     return _k(order, x, False)
 
 
-@custom_jvp
-def scaled_bessel_k(order: Any, x: Any) -> Any:
+def _scaled_bessel_k(order: Any, x: Any) -> Any:
     """exp(x) K of integer orders; inf at 0, nan below."""
     return _k(order, x, True)
 
 
-bessel_k.defjvps(None, lambda t, _, n, x: t * (bessel_k(n - 1, x) + bessel_k(n + 1, x)) / -2)
-scaled_bessel_k.defjvps(
-    None,
-    lambda t, y, n, x: t * (y - (scaled_bessel_k(n - 1, x) + scaled_bessel_k(n + 1, x)) / 2),
-)
+bessel_k = by_orders(_bessel_k, -0.5, 1.0)
+scaled_bessel_k = by_orders(_scaled_bessel_k, -0.5, -1.0, step=1)
+
 _I = "The modified Bessel function of the first kind and a real order >= 0 or an integer"
 _K = "The modified Bessel function of the second kind and {}; inf at 0, nan below."
 

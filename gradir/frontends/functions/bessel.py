@@ -10,8 +10,10 @@ from collections.abc import Callable
 from math import factorial, pi
 from typing import Any
 
+from gradir.dialects.array.polynomial import PolynomialOp, floats
 from gradir.frontends.functions.arguments import floating
 from gradir.frontends.functions.array_ops import op
+from gradir.frontends.functions.op_functions import apply
 from gradir.frontends.functions.sugar import (
     where,
 )
@@ -22,7 +24,9 @@ _LIMIT = 20.0
 
 
 def polynomial(x: Any, coefficients: list[float]) -> Any:
-    """c0 + c1 x + ..., by Horner's rule."""
+    """c0 + c1 x + ..., by Horner's rule: one op, so that derivatives do not multiply its terms."""
+    if len(coefficients) > 2:
+        return apply(PolynomialOp, {"x": x, "coefficients": floats(coefficients)})
     total: Any = coefficients[-1]
     for c in reversed(coefficients[:-1]):
         total = total * x + c

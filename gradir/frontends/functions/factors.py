@@ -9,12 +9,13 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from gradir.dialects.array.creation import numpy_dtype
+from gradir.dialects.array.polar import PolarOp
 from gradir.dialects.grad.grad import NoGradOp
 from gradir.frontends.functions.arguments import axes_of, floating
 from gradir.frontends.functions.array_ops import op
 from gradir.frontends.functions.op_functions import apply
 from gradir.frontends.functions.promotion import converted
-from gradir.frontends.functions.reductions import max, min, sum
+from gradir.frontends.functions.reductions import max, min
 from gradir.frontends.functions.sugar import (
     where,
 )
@@ -62,6 +63,7 @@ def svd(
     full_matrices: U and Vh are square: further columns of U, or rows of Vh, complete the others by
     the reflections of their QR factors, NumPy's by others of the same space. Else both have
     min(rows, columns) vectors.
+    The derivative of a vector is nan where its singular value is there twice, but for rounding.
     """
     x = floating(a)
     require_matrices("svd", x)
@@ -94,6 +96,7 @@ def eigh(a: Any, UPLO: str | None = None) -> EighResult:
     """Eigenvalues, ascending, and eigenvectors of symmetric matrices.
 
     UPLO: the triangle that is read, "L" or "U"; by default the symmetric part of a.
+    The derivative of a vector is nan where its eigenvalue is there twice, but for rounding.
     """
     return EighResult(*op.eigh(_mirrored("eigh", a, UPLO)))
 
@@ -222,11 +225,22 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Tracer, Tracer, Tracer, Tr
     return found, residuals, matrix_rank(x, rtol=limit), s
 
 
+def orthogonal_factor(x: Any) -> Tracer:
+    """u of x = u p, with orthonormal columns, or rows where x has more columns than rows."""
+    if x.shape[-2] >= x.shape[-1]:
+        return apply(PolarOp, {"a": x})[0]
+    return matrix_transpose(apply(PolarOp, {"a": matrix_transpose(x)})[0])
+
+
 def singular_norm(x: Any, axes: Any, ord: Any, keepdims: bool) -> Any:
     """A norm of matrices by singular values: 2, -2 or "nuc"."""
     places = axes_of(x, axes)
-    s = svdvals(moveaxis(x, places, (-2, -1)))
-    made = sum(s, -1) if ord == "nuc" else (max if ord == 2 else min)(s, -1, None, False)
+    a = moveaxis(x, places, (-2, -1))
+    if ord == "nuc":
+        tall = a if a.shape[-2] >= a.shape[-1] else matrix_transpose(a)
+        made = apply(PolarOp, {"a": tall})[1]
+    else:
+        made = (max if ord == 2 else min)(svdvals(a), -1, None, False)
     for axis in sorted(places) if keepdims else ():
         made = expand_dims(made, axis)
     return made

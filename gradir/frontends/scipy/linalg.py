@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import gradir.frontends.functions.numpy as gnp
+from gradir.frontends.functions import factors
 from gradir.frontends.functions.arguments import floating, one_of
 from gradir.frontends.functions.array_ops import op
 from gradir.frontends.scipy import banded
@@ -163,11 +164,12 @@ def hankel(c: Any, r: Any = None) -> Tracer:
 def polar(a: Any, side: str = "right") -> tuple[Tracer, Tracer]:
     """u with orthonormal columns or rows, and p symmetric, a = u p; or with side "left" a = p u."""
     one_of(side, "polar: side", ("right", "left"))
-    left, values, right = gnp.linalg.svd(floating(a), full_matrices=False)
-    u = left @ right
-    if side == "right":
-        return u, gnp.matrix_transpose(right) @ (values[..., None] * right)
-    return u, (left * values[..., None, :]) @ gnp.matrix_transpose(left)
+    x = floating(a)
+    factors.require_matrices("polar", x)
+    turned = gnp.matrix_transpose(x)
+    u = factors.orthogonal_factor(x)
+    p = gnp.matrix_transpose(u) @ x if side == "right" else u @ turned
+    return u, (p + gnp.matrix_transpose(p)) / 2
 
 
 _COMPLEX = "it is complex; there are no complex numbers"

@@ -132,7 +132,22 @@ def bessel_y(order: Any, x: Any) -> Any:
 
 
 bessel_j.defjvps(None, lambda t, _, n, x: t * (bessel_j(n - 1, x) - bessel_j(n + 1, x)) / 2)
-bessel_y.defjvps(None, lambda t, _, n, x: t * (bessel_y(n - 1, x) - bessel_y(n + 1, x)) / 2)
+
+
+def _slope_of_y(order: Any, x: Any) -> Any:
+    """(Y_{n-1} - Y_{n+1}) / 2; at 0, where both are infinite, that of the larger order alone."""
+    is_end = x == 0
+    parts = [
+        gnp.where(is_less, 0.0, bessel_y(n, gnp.where(is_less, 1.0, x)))
+        for n, is_less in (
+            (order - 1, gnp.logical_and(is_end, order >= 0)),
+            (order + 1, gnp.logical_and(is_end, order < 0)),
+        )
+    ]
+    return (parts[0] - parts[1]) / 2
+
+
+bessel_y.defjvps(None, lambda t, _, n, x: t * _slope_of_y(n, x))
 
 _J = "The Bessel function of the first kind and integer order."
 _Y = "The Bessel function of the second kind and integer order; -inf at 0, nan below."

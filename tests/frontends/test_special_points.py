@@ -265,6 +265,21 @@ def test_cross_derivatives() -> None:
             np.testing.assert_allclose(made, right, 1e-12)
 
 
+def test_deviations_of_equal_elements() -> None:
+    """The slope is 0, whichever elements count; angle is constant, nan too."""
+    is_there = np.array([True, True, False])
+    x = np.array([1.0, 1.0, np.nan])
+    for function, at in (
+        (gnp.nanstd, x),
+        (lambda x: gnp.std(x, where=is_there), np.array([1.0, 1.0, 3.0])),
+    ):
+        module = gradir.trace(gradir.grad(function), at)
+        [made] = gradir.interpret(module, module.functions[-1], at)
+        np.testing.assert_array_equal(made, [0, 0, 0])
+    for _, (_, made) in derivatives(gnp.angle, [x], 0).items():
+        np.testing.assert_array_equal(made, [0, 0, 0])
+
+
 def test_native_code_says_the_same() -> None:
     """Compiled together, gradients at places of the tables."""
     chosen = ("erfcx", "entr", "boxcox", "inv_boxcox", "xlogy", "ndtri", "spence", "cbrt", "beta")

@@ -172,9 +172,15 @@ def std(
         x = with_dtype(lifted(a), dtype)
         ddof = ddof if correction is None else correction
         return op.std(x, axis=axis, keepdims=keepdims or None, correction=ddof)
-    return op.sqrt(
+    return _deviation(
         var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction)
     )
+
+
+def _deviation(variance: Any) -> Tracer:
+    """The square root; its slope is 0 where it is 0, as that of array.std."""
+    is_zero = op.equal(variance, 0)
+    return _where(is_zero, 0.0, op.sqrt(_where(is_zero, 1.0, variance)))
 
 
 def ptp(a: Any, axis: Any = None, out: None = None, keepdims: bool = False) -> Tracer:
@@ -303,8 +309,8 @@ def nanstd(
     a: Any, axis: Any = None, dtype: Any = None, out: None = None, ddof: float = 0,
     keepdims: bool = False, *, where: Any = None, mean: Any = None, correction: Any = None,
 ) -> Tracer:  # fmt: skip
-    """The square root of `nanvar`."""
-    return op.sqrt(
+    """The square root of `nanvar`.   vjp: as that of `std`, 0 where y is 0"""
+    return _deviation(
         nanvar(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction)
     )
 

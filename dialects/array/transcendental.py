@@ -1,4 +1,4 @@
-"""array: exponentials, logarithms, trigonometric and hyperbolic functions, and rounding."""
+"""array: exponentials, logarithms, cube root, trigonometric and hyperbolic functions, rounding."""
 
 from __future__ import annotations
 
@@ -60,6 +60,20 @@ class Log10Op(UnaryOp):
 
     def body(self, x: Scalar) -> Scalar:
         return b.log10(x)
+
+
+@irdl_op_definition
+class CbrtOp(UnaryOp):
+    """The real cube root.   vjp: ct / (3 * y * y), so inf at 0"""
+
+    name = "array.cbrt"
+    NUMPY: ClassVar[str] = "cbrt"
+
+    def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
+        return [ct / (3 * (y * y))]
+
+    def body(self, x: Scalar) -> Scalar:
+        return b.cbrt(x)
 
 
 @irdl_op_definition
@@ -268,6 +282,7 @@ OPS: tuple[type[TensorOp], ...] = (
     Exp2Op,
     Log2Op,
     Log10Op,
+    CbrtOp,
     ErfcOp,
     TanOp,
     AsinOp,

@@ -92,6 +92,39 @@ class NegateGradientOp(IdentityOp):
 
 
 @irdl_op_definition
+class AddSlopeOp(ElementwiseOp):
+    """y, whose derivative by x is larger by `slope`: y + slope * (x - x0), where x0 is x.
+
+    For functions whose formula lacks a part of their derivative at some points. The slope, a
+    function of x itself, has the next derivative.
+    vjp: ct, ct * slope, none
+    """
+
+    name = "grad.add_slope"
+    SAME_TYPE: ClassVar[bool] = True
+
+    y = operand_def()
+    x = operand_def()
+    slope = operand_def()
+    result = result_def()
+
+    @classmethod
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
+        require_equal_types(operands)
+        require_elements(operands[0], "float")
+        return [operands[0]]
+
+    def vjp(self, ct: Value, result: Value, y: Value, x: Value, slope: Value) -> Cotangents:
+        return [ct, ct * slope, None]
+
+    def decompose(self, y: Value, x: Value, slope: Value) -> Value:
+        return y
+
+    def numpy(self, *arrays: Any) -> Any:
+        return arrays[0]
+
+
+@irdl_op_definition
 class StartCheckpointOp(IdentityOp):
     """x, the start of a recomputed stage.   vjp: ct"""
 
@@ -336,6 +369,7 @@ OPS: tuple[type[TensorOp], ...] = (
     NoGradOp,
     NameOp,
     NegateGradientOp,
+    AddSlopeOp,
     GateOp,
     *slopes.OPS,
     StartCheckpointOp,

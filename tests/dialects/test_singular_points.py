@@ -38,6 +38,7 @@ CLEAN: dict[str, str] = {
     "array.divide": LINEAR,
     "grad.accumulate": LINEAR,
     "grad.gate": LINEAR,
+    "grad.add_slope": LINEAR,
     "array.remainder": "linear in lhs between its steps",
     "array.pow": "x ** 1 is linear",
     "array.copysign": "a step in rhs",
@@ -204,6 +205,7 @@ SECOND: list[tuple[str, list[Any], list[Any]]] = [
     ("array.hypot %x, %y : tensor<f64>", [0.0, 0.0], [nan, nan]),
     ("array.atan2 %x, %y : tensor<f64>", [0.0, 0.0], [nan, nan]),
     (f"array.norm %x : {VECTOR}", [[0.0, 0.0]], [[nan, nan]]),
+    ("array.cbrt %x : tensor<f64>", [0.0], [nan]),
     # infinitely curved, at the end of the domain
     ("array.sqrt %x : tensor<f64>", [0.0], [-inf]),
     *((f"array.{name} %x : tensor<f64>", [0.0], [-inf]) for name in ("log", "log2", "log10")),

@@ -88,6 +88,8 @@ ANSWERS: tuple[Answer, ...] = (
     Answer("empty", "array.logsumexp", [np.zeros((2, 0))], [-inf, -inf], [np.zeros((2, 0))],
            {"axis": 1}),
     Answer("stops", "grad.no_grad", [_of(1, 2)], [1, 2], [[0, 0]]),
+    Answer("of a slope", "grad.add_slope", [_of(1, 2), _of(0, 3), _of(5, -inf)], [1, 2],
+           [[1, 1], [5, -inf], [0, 0]]),
     Answer("changes the sign", "grad.negate_gradient", [_of(1, 2)], [1, 2], [[-1, -1]]),
     Answer("through f32", "array.astype", [_of(1.5, 2)], [1.5, 2], [[1, 1]],
            results=[((2,), "float32")]),

@@ -506,6 +506,9 @@ def _grad() -> list[Case]:
     def gate(x: Array, keep: Array, rest: Array) -> Array:
         return np.where(keep, x, rest)
 
+    def sloped(y: Array, x: Array, slope: Array) -> Array:
+        return np.copy(y)
+
     def total(*xs: Array) -> Array:
         return np.sum(xs, axis=0)
 
@@ -513,6 +516,7 @@ def _grad() -> list[Case]:
         *unary("grad.no_grad", np.copy, is_derivative=False),
         *unary("grad.name", named, attributes={"name": "h"}),
         *unary("grad.negate_gradient", np.copy, is_derivative=False),
+        Case("grad.add_slope", [(2, 3)] * 3, reference=sloped, is_derivative=False),
         Case(
             "grad.gate",
             [(2, 3), bools(1, 0, 1, 0, 0, 1).reshape(2, 3), np.zeros((2, 3))],

@@ -39,6 +39,7 @@ def _transcendental() -> list[Case]:
         *unary("array.log2", lambda x: np.log(x) / math.log(2), (0.4, 3)),
         *unary("array.log10", lambda x: np.log(x) / math.log(10), (0.4, 3)),
         *unary("array.erfc", _erfc),
+        *unary("array.cbrt", lambda x: np.sign(x) * np.abs(x) ** (1 / 3), (0.2, 3.0)),
         *unary("array.tan", lambda x: np.sin(x) / np.cos(x), (-1.3, 1.3)),
         *unary("array.asin", domain=(-0.9, 0.9)),
         *unary("array.acos", domain=(-0.9, 0.9)),

@@ -14,7 +14,6 @@ from xdsl.ir import SSAValue
 
 import gradir
 from gradir.dialects.array.elementwise import splat_of
-from gradir.dialects.base.value import Emitter
 
 SORT = z3.Float16()
 NEAREST = z3.RNE()
@@ -88,7 +87,7 @@ def term(module: gradir.Module, x: Any) -> Any:
     for op in block.ops:
         if op.name == "func.return":
             return known[op.operands[0]]
-        number = None if op.operands else splat_of(Emitter(block).value(op.results[0]))
+        number = None if op.operands else splat_of(op.results[0])
         known[op.results[0]] = (
             z3.FPVal(number, SORT)
             if number is not None

@@ -105,7 +105,7 @@ def _number(op: Operation) -> float | None:
         return op.properties["value"].value.data
     if op.operands or not op.results:
         return None
-    return splat_of(Emitter(Block()).value(op.results[0]))
+    return splat_of(op.results[0])
 
 
 # Constants of rules, as the numbers that they are roundings of.

@@ -129,7 +129,8 @@ def _bessel_y(order: Any, x: Any) -> Any:
     return gnp.where(gnp.logical_or(x < 0, gnp.isnan(x)), np.nan, made)
 
 
-bessel_j, bessel_y = by_orders(_bessel_j, 0.5, -1.0), by_orders(_bessel_y, 0.5, -1.0)
+bessel_j = by_orders(_bessel_j, 0.5, -1.0)
+bessel_y = by_orders(_bessel_y, 0.5, -1.0, has_pole=True)
 
 _J = "The Bessel function of the first kind and integer order."
 _Y = "The Bessel function of the second kind and integer order; -inf at 0, nan below."

@@ -255,8 +255,16 @@ def _lambert_lower(z: Any) -> Any:
     return gnp.where(is_ok, made, gnp.where(z == 0, -np.inf, np.nan))
 
 
+def _slope_of_lower(w: Any, z: Any) -> Any:
+    is_end = z == 0
+    below = gnp.where(is_end, -2.0, w)
+    # at 0 that of a root, -inf as its other derivatives
+    at_end = -(gnp.where(is_end, -z, 1.0) ** -0.5)
+    return gnp.where(is_end, at_end, 1 / (gnp.exp(below) * (1 + below)))
+
+
 _lambert_upper.defjvps(lambda t, w, z: t / (gnp.exp(w) * (1 + w)))
-_lambert_lower.defjvps(lambda t, w, z: t / (gnp.exp(w) * (1 + w)))
+_lambert_lower.defjvps(lambda t, w, z: t * _slope_of_lower(w, z))
 
 
 def lambertw(z: Any, k: int = 0) -> Any:

@@ -33,8 +33,8 @@ def _split(x: Any, limit: float) -> tuple[Any, Any, Any]:
     """Whether |x| is small, and |x| where it is, where it is not; safe numbers elsewhere."""
     size = gnp.abs(x)
     is_near = size <= limit
-    is_usual = gnp.logical_and(gnp.logical_not(is_near), size < np.inf)
-    return is_near, gnp.where(is_near, size, 1.0), gnp.where(is_usual, size, 2 * limit)
+    is_unusual = gnp.logical_or(is_near, size == np.inf)
+    return is_near, gnp.where(is_near, size, 1.0), gnp.where(is_unusual, 2 * limit, size)
 
 
 def _sine_integrals(x: Any) -> tuple[Any, Any]:
@@ -54,20 +54,21 @@ def _sine_integrals(x: Any) -> tuple[Any, Any]:
     return gnp.where(is_near, low, high), gnp.where(is_near, low_c, high_c)
 
 
+# Each integral has a derivative of its own: one for both would give that of Ci at 0, which is
+# infinite, to Si too, times 0. Their common parts are computed once after inlining.
 @custom_jvp
-def _sici(x: Any) -> tuple[Any, Any]:
-    s, c = _sine_integrals(x)
-    is_bad = gnp.isnan(x)
-    return gnp.where(is_bad, x, gnp.where(x < 0, -s, s)), gnp.where(is_bad, x, c)
-
-
-def _sici_jvp(primals: Any, tangents: Any) -> Any:
-    (x,), (t,) = primals, tangents
-    return _sici(x), (t * _over_x(x, gnp.sin, -1), t * (gnp.cos(x) / x))
+def _si(x: Any) -> Any:
+    made, _ = _sine_integrals(x)
+    return gnp.where(x < 0, -made, made)
 
 
 @custom_jvp
-def _shichi(x: Any) -> tuple[Any, Any]:
+def _ci(x: Any) -> Any:
+    return _sine_integrals(x)[1]
+
+
+def _hyperbolic_integrals(x: Any) -> tuple[Any, Any]:
+    """Shi and Chi of |x|."""
     is_near, near, far = _split(x, 2.0)
     square = near * near
     low = near * polynomial(square, _alternating(1, 14, 1))
@@ -76,9 +77,18 @@ def _shichi(x: Any) -> tuple[Any, Any]:
     is_end = gnp.isinf(x)
     high = gnp.where(is_end, np.inf, (above + below) / 2)
     high_c = gnp.where(is_end, np.inf, (above - below) / 2)
-    s, c = gnp.where(is_near, low, high), gnp.where(is_near, low_c, high_c)
-    is_bad = gnp.isnan(x)
-    return gnp.where(is_bad, x, gnp.where(x < 0, -s, s)), gnp.where(is_bad, x, c)
+    return gnp.where(is_near, low, high), gnp.where(is_near, low_c, high_c)
+
+
+@custom_jvp
+def _shi(x: Any) -> Any:
+    made, _ = _hyperbolic_integrals(x)
+    return gnp.where(x < 0, -made, made)
+
+
+@custom_jvp
+def _chi(x: Any) -> Any:
+    return _hyperbolic_integrals(x)[1]
 
 
 def _over_x(x: Any, function: Any, sign: int) -> Any:
@@ -87,11 +97,6 @@ def _over_x(x: Any, function: Any, sign: int) -> Any:
     near, far = gnp.where(is_near, x, 0.0), gnp.where(is_near, 1.0, x)
     series = polynomial(near * near, [sign**k / factorial(2 * k + 1) for k in range(12)])
     return gnp.where(is_near, series, function(far) / far)
-
-
-def _shichi_jvp(primals: Any, tangents: Any) -> Any:
-    (x,), (t,) = primals, tangents
-    return _shichi(x), (t * _over_x(x, gnp.sinh, 1), t * (gnp.cosh(x) / x))
 
 
 def _expi_above(x: Any) -> Any:
@@ -161,9 +166,11 @@ def _fresnel(x: Any) -> tuple[Any, Any]:
     return gnp.where(is_bad, x, sign * s), gnp.where(is_bad, x, sign * c)
 
 
-_sici.defjvp(_sici_jvp)
+_si.defjvps(lambda t, _, x: t * _over_x(x, gnp.sin, -1))
+_ci.defjvps(lambda t, _, x: t * (gnp.cos(x) / x))
+_shi.defjvps(lambda t, _, x: t * _over_x(x, gnp.sinh, 1))
+_chi.defjvps(lambda t, _, x: t * (gnp.cosh(x) / x))
 _expi.defjvps(lambda t, _, x: t * (gnp.exp(x) / x))
-_shichi.defjvp(_shichi_jvp)
 _sine_of_square.defjvps(lambda t, _, x: t * (pi * x * _cosine_of_square(x)))
 _cosine_of_square.defjvps(lambda t, _, x: t * (-pi * x * _sine_of_square(x)))
 _fresnel.defjvp(
@@ -173,12 +180,12 @@ _fresnel.defjvp(
 
 def sici(x: Any) -> tuple[Any, Any]:
     """The integrals Si of sin(t) / t from 0 to x, and Ci, of cos(t) / t from infinity to |x|."""
-    return in_float64(_sici)(x)
+    return in_float64(lambda x: (_si(x), _ci(x)))(x)
 
 
 def shichi(x: Any) -> tuple[Any, Any]:
     """The integrals Shi of sinh(t) / t from 0 to x, and Chi = Ei + Shi of -|x|."""
-    return in_float64(_shichi)(x)
+    return in_float64(lambda x: (_shi(x), _chi(x)))(x)
 
 
 def expi(x: Any) -> Any:

@@ -11,6 +11,7 @@ import numpy as np
 from xdsl.dialects.builtin import f64, i8
 
 from gradir.dialects.base.shapes import is_bool, is_float
+from gradir.dialects.grad.grad import NoGradOp
 from gradir.frontends.functions.arguments import floating, number
 from gradir.frontends.functions.array_ops import op
 from gradir.frontends.functions.promotion import converted, operand, result_element
@@ -23,7 +24,7 @@ from gradir.frontends.functions.views import (
     broadcast_to,
 )
 from gradir.frontends.tracing.tracer import Tracer
-from gradir.frontends.tracing.tracing import element, lifted
+from gradir.frontends.tracing.tracing import element, emit_one, lifted
 
 
 def _is_floating(x: Any) -> bool:
@@ -144,7 +145,7 @@ def conjugate(x: Any) -> Tracer:
 
 def angle(z: Any, deg: bool = False) -> Tracer:
     """0 of numbers >= 0, pi (or 180 degrees) of others.   vjp: zero"""
-    x = floating(z)
+    x = emit_one(NoGradOp, floating(z))
     return where(signbit(x), 180.0 if deg else pi, where(op.isnan(x), x, 0.0))
 
 
@@ -178,10 +179,8 @@ def heaviside(x1: Any, x2: Any) -> Tracer:
 
 
 def cbrt(x: Any) -> Tracer:
-    """The real cube root.   vjp: ct / (3 * y * y)"""
-    value: Any = floating(x)
-    root = pow(op.abs(value), 1 / 3)
-    return where(op.less(value, 0), -root, root)
+    """The real cube root.   vjp: ct / (3 * y * y), so inf at 0"""
+    return op.cbrt(floating(x))
 
 
 def float_power(x1: Any, x2: Any) -> Tracer:

@@ -181,8 +181,14 @@ def std(
         return op.std(x, axis=axis, keepdims=keepdims or None, correction=ddof)
     x = floating(x)
     chosen: Any = True if where is None else where
-    made = op.sqrt(_variance(wide(x), axis, ddof, keepdims, chosen, mean))
+    made = _deviation(_variance(wide(x), axis, ddof, keepdims, chosen, mean))
     return converted(made, element(x))
+
+
+def _deviation(variance: Any) -> Tracer:
+    """The square root; its slope is 0 where it is 0, as that of array.std."""
+    is_zero = op.equal(variance, 0)
+    return _where(is_zero, 0.0, op.sqrt(_where(is_zero, 1.0, variance)))
 
 
 def ptp(a: Any, axis: Any = None, out: None = None, keepdims: bool = False) -> Tracer:
@@ -319,10 +325,10 @@ def nanstd(
     a: Any, axis: Any = None, dtype: Any = None, out: None = None, ddof: float = 0,
     keepdims: bool = False, *, where: Any = None, mean: Any = None, correction: Any = None,
 ) -> Tracer:  # fmt: skip
-    """The square root of `nanvar`."""
+    """The square root of `nanvar`.   vjp: as that of `std`, 0 where y is 0"""
     x = floating(with_dtype(lifted(a), dtype))
     ddof = ddof if correction is None else correction
-    made = op.sqrt(_variance_without_nan(x, axis, ddof, keepdims, where, mean))
+    made = _deviation(_variance_without_nan(x, axis, ddof, keepdims, where, mean))
     return converted(made, element(x))
 
 

@@ -13,13 +13,16 @@ from gradir.frontends.functions.op_functions import apply
 from gradir.frontends.functions.promotion import converted
 from gradir.frontends.functions.reductions import max, sum
 from gradir.frontends.functions.sugar import (
+    pow,
     where,
 )
 from gradir.frontends.functions.views import (
     expand_dims,
 )
 from gradir.frontends.functions.wide import wide
+from gradir.frontends.scipy.edges import sloped, undefined, vertical
 from gradir.frontends.scipy.pairs import floats
+from gradir.frontends.scipy.quotients import expm1_over, log1p_over
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import element
 
@@ -86,8 +89,13 @@ def xlogy(x: Any, y: Any) -> Tracer:
     first, second = floats(x, y)
     is_usual = op.logical_and(op.greater(second, 0), op.less(second, inf))
     is_zero = op.logical_and(op.equal(first, 0), op.logical_not(op.isnan(second)))
-    is_safe = op.logical_and(is_zero, op.logical_not(is_usual))
-    return first * op.log(where(is_safe, 1.0, second))
+    return _times_log(first, second, op.logical_and(is_zero, op.logical_not(is_usual)), op.log, 1.0)
+
+
+def _times_log(x: Any, y: Any, is_end: Any, logarithm: Any, one: float) -> Any:
+    """x * logarithm(y); at an end, where x is 0, 0 with the slope by x that the logarithm is."""
+    made = x * logarithm(where(is_end, one, y))
+    return sloped(made, x, logarithm(where(is_end, y, one)))
 
 
 def xlog1py(x: Any, y: Any) -> Tracer:
@@ -95,26 +103,31 @@ def xlog1py(x: Any, y: Any) -> Tracer:
     first, second = floats(x, y)
     is_usual = op.logical_and(op.greater(second, -1), op.less(second, inf))
     is_zero = op.logical_and(op.equal(first, 0), op.logical_not(op.isnan(second)))
-    is_safe = op.logical_and(is_zero, op.logical_not(is_usual))
-    return first * op.log1p(where(is_safe, 0.0, second))
+    is_end = op.logical_and(is_zero, op.logical_not(is_usual))
+    return _times_log(first, second, is_end, op.log1p, 0.0)
 
 
 def entr(x: Any) -> Tracer:
     """-x * log(x); 0 at 0, -inf below."""
     value: Any = floating(x)
-    inside = where(op.greater(value, 0), value, 1.0)
-    made = where(op.equal(value, 0), 0.0, where(op.less(value, 0), -inf, -inside * op.log(inside)))
-    return where(op.isnan(value), nan, made)
+    inside = where(op.less_equal(value, 0), 1.0, value)
+    made = where(op.less(value, 0), -inf, -inside * op.log(inside))
+    return vertical(made, op.equal(value, 0), 0.0, 1.0, value)
 
 
 def rel_entr(x: Any, y: Any) -> Tracer:
     """x * log(x / y); 0 at x = 0 <= y, else inf outside."""
     p, q = floats(x, y)
-    is_inside = op.logical_and(op.greater(p, 0), op.greater(q, 0))
     is_zero = op.logical_and(op.equal(p, 0), op.greater_equal(q, 0))
-    s, t = where(is_inside, p, 1.0), where(is_inside, q, 1.0)
-    made = where(is_inside, s * op.log(s / t), where(is_zero, 0.0, inf))
-    return where(op.logical_or(op.isnan(p), op.isnan(q)), nan, made)
+    # nan where one is nan
+    is_outside = op.less_equal(op.minimum(p, q), 0)
+    s, t = where(is_outside, 1.0, p), where(is_outside, 1.0, q)
+    made = where(is_outside, inf, s * op.log(s / t))
+    is_wall = op.logical_and(op.equal(q, 0), op.greater(p, 0))
+    made = vertical(made, is_wall, where(is_wall, p, 1.0) * inf, -1.0, q)
+    is_usual = op.logical_and(is_zero, op.greater(q, 0))
+    at_zero = -where(is_usual, p, 0.0) * op.log(where(is_usual, q, 1.0))
+    return vertical(made, is_zero, at_zero, where(is_usual, -1.0, 1.0), p)
 
 
 def kl_div(x: Any, y: Any) -> Tracer:
@@ -136,26 +149,37 @@ def huber(delta: Any, r: Any) -> Tracer:
 def pseudo_huber(delta: Any, r: Any) -> Tracer:
     """delta**2 * (sqrt(1 + (r / delta)**2) - 1); 0 for delta or r of 0."""
     d, x = floats(delta, r)
-    is_zero = op.equal(d, 0)
-    ratio = where(is_zero, 0.0, x) / where(is_zero, 1.0, d)
-    square = ratio * ratio
-    return where(op.less(d, 0), inf, d * d * square / (1 + op.sqrt(1 + square)))
+    is_none = op.logical_and(op.equal(d, 0), op.equal(x, 0))
+    shift = op.hypot(where(is_none, 1.0, d), x) + d
+    return where(op.less(d, 0), inf, d * x * (x / shift))
 
 
 def boxcox(x: Any, lmbda: Any) -> Tracer:
     """(x**lmbda - 1) / lmbda, log(x) for lmbda = 0."""
     value, power = floats(x, lmbda)
-    is_zero = op.less(op.abs(power), 1e-19)
-    safe = where(is_zero, 1.0, power)
-    return where(is_zero, op.log(value), op.expm1(safe * op.log(value)) / safe)
+    is_end = op.logical_or(op.equal(value, 0), op.equal(value, inf))
+    logarithm = op.log(where(is_end, 1.0, value))
+    exponent = power * logarithm
+    is_near = op.logical_and(op.less(op.abs(exponent), 0.5), op.logical_not(is_end))
+    near = where(is_near, logarithm, 1.0) * expm1_over(where(is_near, exponent, 0.0))
+    is_corner = op.logical_and(is_end, op.equal(power, 0))
+    divisor = where(op.logical_or(is_near, is_corner), 1.0, power)
+    far = (pow(where(is_near, 2.0, value), divisor) - 1) / divisor
+    made = where(is_near, near, where(op.less(value, 0), exponent, far))
+    return vertical(made, is_corner, op.log(where(is_corner, value, 1.0)), 1.0, power)
 
 
 def inv_boxcox(y: Any, lmbda: Any) -> Tracer:
     """x with boxcox(x, lmbda) = y."""
     value, power = floats(y, lmbda)
     is_zero = op.equal(power, 0)
-    safe = where(is_zero, 1.0, power)
-    return where(is_zero, op.exp(value), op.exp(op.log1p(safe * value) / safe))
+    step = where(op.logical_and(is_zero, op.isinf(value)), 0.0, power * value)
+    is_near = op.less(op.abs(step), 0.25)
+    near = op.exp(where(is_near, value, 0.0) * log1p_over(where(is_near, step, 0.0)))
+    is_outside = op.less(step, -1)
+    is_far = op.logical_not(op.logical_or(is_near, is_outside))
+    far = pow(1 + where(is_far, step, 0.0), 1 / where(is_far, power, 1.0))
+    return undefined(where(is_near, near, far), is_outside, value, power)
 
 
 FUNCTIONS: tuple[Callable[..., Any], ...] = (

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import factorial, inf, log, nan, pi
+from dataclasses import dataclass
+from math import factorial, inf, log, pi
 from typing import Any
-
-import numpy as np
 
 from gradir.dialects.array.gamma import BERNOULLI, LAST_ORDER, PolygammaOp
 from gradir.frontends.functions.arguments import floating, number
@@ -16,6 +15,7 @@ from gradir.frontends.functions.op_functions import apply
 from gradir.frontends.functions.sugar import (
     where,
 )
+from gradir.frontends.scipy.edges import constant, sloped, undefined
 from gradir.frontends.scipy.pairs import floats
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracer import Tracer
@@ -31,8 +31,8 @@ def gammaln(x: Any) -> Tracer:
 
 
 def gammasgn(x: Any) -> Tracer:
-    """The sign of gamma(x); 0 at -1, -2, ..., and that of x at 0."""
-    value: Any = floating(x)
+    """The sign of gamma(x); 0 at -1, -2, ..., and that of x at 0.   vjp: zero"""
+    value: Any = constant(floating(x))
     low = op.floor(value)
     is_odd = op.not_equal(op.remainder(low, 2), 0)
     below = where(op.equal(low, value), 0.0, where(is_odd, -1.0, 1.0))
@@ -44,8 +44,9 @@ def gamma(x: Any) -> Tracer:
     """The gamma function; nan at -1, -2, ..., inf with the sign of x at 0."""
     value: Any = floating(x)
     sign: Any = gammasgn(value)
-    made = sign * op.exp(op.lgamma(value))
-    return where(op.logical_or(op.equal(sign, 0), op.equal(value, -inf)), nan, made)
+    is_pole = op.logical_or(op.equal(sign, 0), op.equal(value, -inf))
+    made = sign * op.exp(op.lgamma(where(is_pole, 1.0, value)))
+    return undefined(made, is_pole, value)
 
 
 def factorial_(n: Any, exact: bool = False) -> Tracer:
@@ -73,11 +74,56 @@ def polygamma(n: int, x: Any) -> Tracer:
     return apply(PolygammaOp, {"x": floating(x), "order": order})
 
 
+def _is_pole(x: Any) -> Any:
+    """Of the gamma function: 0, -1, -2, ..."""
+    return op.logical_and(op.less_equal(x, 0), op.equal(op.floor(x), x))
+
+
+def _sine(x: Any, is_low: Any) -> Any:
+    """sin(pi x) / pi where x is low, else 1."""
+    low = where(is_low, x, 0.5)
+    nearest = op.round(low)
+    sine = op.sin((low - nearest) * pi) / pi
+    return where(is_low, sine * _parity(nearest), 1.0)
+
+
+def _parity(x: Any) -> Any:
+    """1 of even integers, -1 of others."""
+    return where(op.equal(op.remainder(constant(x), 2), 0), 1.0, -1.0).astype(x.dtype)
+
+
+def _jumping(made: Any, is_jump: Any, x: Any) -> Any:
+    """`made`; where it jumps in x, all its derivatives by x are nan."""
+    return sloped(made, x, undefined(constant(x) * 0, is_jump, x))
+
+
+def _jumping_in_larger(made: Any, is_jump: Any, x: Any, y: Any) -> Any:
+    for larger, other in ((x, y), (y, x)):
+        made = _jumping(made, op.logical_and(is_jump, op.greater(larger, other)), larger)
+    return made
+
+
 def poch(z: Any, m: Any) -> Tracer:
-    """gamma(z + m) / gamma(z)."""
+    """gamma(z + m) / gamma(z); where both are infinite the limit in z, as m jumps there.
+
+    The gamma functions of numbers <= 0 are reflected (DLMF 5.5.3).
+    """
     first, more = floats(z, m)
-    sign: Any = gammasgn(first + more)
-    return sign * gammasgn(first) * op.exp(op.lgamma(first + more) - op.lgamma(first))
+    last = first + more
+    is_low, is_last_low = op.less_equal(first, 0), op.less_equal(last, 0)
+    logarithms = [
+        where(low, -1.0, 1.0) * op.lgamma(where(low, 1 - x, x))
+        for x, low in ((last, is_last_low), (first, is_low))
+    ]
+    factor, divisor = _sine(first, is_low), _sine(last, is_last_low)
+    is_both = op.logical_and(op.equal(factor, 0), op.equal(divisor, 0))
+    part = op.exp(logarithms[0] - logarithms[1]) * where(is_both, _parity(more), factor)
+    return _jumping(_over_sine(part, where(is_both, 1.0, divisor)), is_both, more)
+
+
+def _over_sine(x: Any, sine: Any) -> Any:
+    """x / sine; where it is infinite, its derivatives are those of the divisor."""
+    return where(op.equal(sine, 0), constant(x), x) / sine
 
 
 def multigammaln(a: Any, d: int) -> Tracer:
@@ -95,10 +141,15 @@ def correction(z: Any) -> Any:
     return polynomial(1 / (z * z), _STIRLING) / z
 
 
-def betaln(a: Any, b: Any) -> Tracer:
-    """log |beta(a, b)|; of large arguments without cancellation."""
-    x, y = floats(a, b)
-    small, large = op.minimum(x, y), op.maximum(x, y)
+def _sorted(x: Any, y: Any) -> tuple[Any, Any]:
+    """The smaller and the larger one: of equal ones without the kink of minimum and maximum."""
+    is_swapped = op.less(y, x)
+    return where(is_swapped, y, x), where(is_swapped, x, y)
+
+
+def _betaln(x: Any, y: Any) -> Any:
+    """log |beta(x, y)| where none of the three gamma functions is infinite."""
+    small, large = _sorted(x, y)
     is_large: Any = op.logical_and(op.greater_equal(large, LARGE), op.greater(small, 0))
     low, high = where(is_large, small, 1.0), where(is_large, large, LARGE)
     step = correction(high) - correction(low + high)
@@ -108,29 +159,69 @@ def betaln(a: Any, b: Any) -> Tracer:
     return where(is_large, by_series, op.lgamma(x) + op.lgamma(y) - op.lgamma(x + y))
 
 
-def beta(a: Any, b: Any) -> Tracer:
-    """gamma(a) gamma(b) / gamma(a + b)."""
+def betaln(a: Any, b: Any) -> Tracer:
+    """log |beta(a, b)|; of large arguments without cancellation; at poles as `beta`."""
     x, y = floats(a, b)
-    sign: Any = gammasgn(x)
-    return sign * gammasgn(y) * gammasgn(x + y) * op.exp(betaln(x, y))
+    low, high = _sorted(x, y)
+    is_both = op.logical_and(_is_pole(low), _is_pole(low + high))
+    is_infinite = op.logical_and(is_both, _is_pole(high))
+    is_limit = op.logical_and(is_both, op.logical_not(is_infinite))
+    # by the reflection of both infinite gamma functions; of three of them one is enough
+    first = where(is_limit, 1 - low - high, low)
+    made = _betaln(first, where(is_infinite, high + 0.5, high))
+    return _jumping_in_larger(made, is_limit, x, y)
+
+
+@dataclass(frozen=True)
+class _Beta:
+    """beta(low, high) as exp(sign * logarithm) * factor / (weight * divisor): of a beta function of
+    positive numbers, and sines where gamma functions are reflected (DLMF 5.5.3)."""
+
+    logarithm: Any
+    sign: Any
+    weight: Any
+    factor: Any
+    divisor: Any
+
+
+def _reflected(low: Any, high: Any) -> _Beta:
+    total = low + high
+    is_low, is_high, is_total = (op.less_equal(x, 0) for x in (low, high, total))
+    # low and total are reflected; of one of them, or of all, beta gets into the divisor
+    is_pair = op.logical_and(is_total, op.logical_not(is_high))
+    is_flipped = op.logical_and(is_low, op.logical_not(is_pair))
+    first = where(is_low, where(is_pair, 1 - total, 1 - low), low)
+    second = where(is_high, 1 - high, where(is_flipped, total, high))
+    weight = where(is_flipped, where(is_high, 1 - total, high), 1.0)
+    return _Beta(
+        _betaln(first, second),
+        where(is_flipped, -1.0, 1.0),
+        weight,
+        _sine(total, is_total),
+        _sine(low, is_low) * _sine(high, is_high),
+    )
+
+
+def beta(a: Any, b: Any) -> Tracer:
+    """gamma(a) gamma(b) / gamma(a + b); of two infinite ones with 1 / 0 the limit in the one."""
+    x, y = floats(a, b)
+    low, high = _sorted(x, y)
+    made = _reflected(low, high)
+    is_pole = op.equal(made.divisor, 0)
+    is_both = op.logical_and(op.equal(made.factor, 0), is_pole)
+    is_limit = op.logical_and(is_both, op.greater(high, 0))
+    factor = where(is_both, _parity(high), made.factor) / made.weight
+    part = op.exp(made.sign * made.logarithm) * factor
+    value = _over_sine(part, where(is_limit, 1.0, made.divisor))
+    return _jumping_in_larger(value, is_pole, x, y)
 
 
 def binom(n: Any, k: Any) -> Tracer:
-    """gamma(n + 1) / (gamma(k + 1) gamma(n - k + 1)); 0 for negative integers k.
-
-    For n - k < 0 by the reflection of the last gamma (DLMF 5.5.3), which is smooth at its poles.
-    """
+    """gamma(n + 1) / (gamma(k + 1) gamma(n - k + 1)); nan for n = -1, -2, ..."""
     x, y = floats(n, k)
-    is_zero = op.logical_and(op.equal(op.floor(y), y), op.less(y, 0))
-    is_below = op.less(x, y)
-    is_above = op.logical_not(op.logical_or(is_zero, is_below))
-    top, low = where(is_above, x, 1.0), where(is_above, y, 1.0)
-    above = 1 / ((top + 1) * beta(top - low + 1, low + 1))
-    top, low = where(is_below, x, 0.0), where(is_below, y, 1.0)
-    nearest: Any = op.round(top - low)
-    sign = 2 * op.remainder(nearest, 2) - 1
-    below = sign * op.sin(np.pi * (top - low - nearest)) / np.pi * beta(top + 1, low - top)
-    return where(is_zero, 0.0, where(is_below, below, above))
+    made = _reflected(*_sorted(x - y + 1, y + 1))
+    ratio = made.weight * made.divisor / ((x + 1) * made.factor)
+    return undefined(op.exp(-made.sign * made.logarithm) * ratio, _is_pole(x + 1), x, y)
 
 
 def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Tracer:
@@ -144,13 +235,13 @@ def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Tr
 
 
 def zeta(x: Any, q: Any = 1.0) -> Tracer:
-    """Hurwitz's zeta function, the sum of (q + k) ** -x, for x > 1 and q > 0; else nan.
+    """Hurwitz's zeta function, the sum of (q + k) ** -x, for x >= 1 and q > 0; else nan.
 
     By Euler and Maclaurin's formula from the 12th term on.
     """
     s, start = floats(x, q)
-    is_there = op.logical_and(op.greater(s, 1), op.greater(start, 0))
-    s, start = where(is_there, s, 2.0), where(is_there, start, 1.0)
+    is_outside = op.logical_or(op.less(s, 1), op.less_equal(start, 0))
+    s, start = where(is_outside, 2.0, s), where(is_outside, 1.0, start)
     total: Any = 0.0
     for k in range(12):
         total = total + op.exp(-s * op.log(start + k))
@@ -163,7 +254,7 @@ def zeta(x: Any, q: Any = 1.0) -> Tracer:
         total = total + c / factorial(2 * j) * rising * factor
         rising = rising * (s + (2 * j - 1)) * (s + 2 * j)
         factor = factor / (last * last)
-    return where(is_there, total, where(op.equal(floating(x), 1), inf, nan))
+    return undefined(total, is_outside, *floats(x, q))
 
 
 FUNCTIONS: tuple[Callable[..., Any], ...] = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import log, pi, sqrt
+from math import inf, log, pi, sqrt
 from typing import Any
 
 from gradir.frontends.functions.arguments import floating
@@ -12,6 +12,7 @@ from gradir.frontends.functions.bessel import polynomial
 from gradir.frontends.functions.sugar import (
     where,
 )
+from gradir.frontends.scipy.edges import vertical
 from gradir.frontends.tracing.tracer import Tracer
 
 # Wichura's rational functions, algorithm AS 241 (Applied Statistics 37, 1988): numerators and
@@ -52,11 +53,12 @@ def _quantile(middle: Any, tail: Any) -> Any:
     inside = where(is_middle, middle, 0.0)
     near = inside * _ratio(0.180625 - inside * inside, _MIDDLE)
     is_end = op.equal(tail, 0)
+    # nan of a tail below 0
     r = op.sqrt(-op.log(where(op.logical_or(is_middle, is_end), 0.1, tail)))
     is_far = op.greater(r, 5)
     close, far = where(is_far, 2.0, r), where(is_far, r, 6.0)
     size = where(is_far, _ratio(far - 5, _FAR), _ratio(close - 1.6, _TAIL))
-    size = where(is_end, float("inf"), where(op.less(tail, 0), float("nan"), size))
+    size = vertical(size, is_end, inf, -1.0, tail)
     return where(is_middle, near, where(op.less(middle, 0), -size, size))
 
 

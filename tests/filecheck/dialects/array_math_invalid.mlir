@@ -33,6 +33,14 @@ func.func @f(%n: tensor<4x3xi64>) {
 // -----
 
 func.func @f(%n: tensor<4x3xi64>) {
+  // expected-error @+1 {{array.cbrt: elements must be floating, got tensor<4x3xi64>}}
+  %0 = array.cbrt %n : tensor<4x3xi64>
+  func.return
+}
+
+// -----
+
+func.func @f(%n: tensor<4x3xi64>) {
   // expected-error @+1 {{array.tan: elements must be floating, got tensor<4x3xi64>}}
   %0 = array.tan %n : tensor<4x3xi64>
   func.return

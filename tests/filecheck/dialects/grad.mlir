@@ -8,7 +8,8 @@ func.func @markers(%x: tensor<3xf32> {grad.name = "x"}, %y: tensor<3xf32> {grad.
   %gate = grad.gate %name, %keep, %y : tensor<3xf32>, tensor<3xi1>, tensor<3xf32> -> tensor<3xf32>
   %kink = grad.gate %name, %keep, %y {smooth = false} : tensor<3xf32>, tensor<3xi1>, tensor<3xf32> -> tensor<3xf32>
   %negated = grad.negate_gradient %gate : tensor<3xf32>
-  %start = grad.start_checkpoint %negated : tensor<3xf32>
+  %sloped = grad.add_slope %negated, %x, %y : tensor<3xf32>
+  %start = grad.start_checkpoint %sloped : tensor<3xf32>
   %end = grad.end_checkpoint %start : tensor<3xf32>
   %barrier = grad.barrier %end : tensor<3xf32>
   %zero = grad.zero : tensor<3xf32>
@@ -46,7 +47,8 @@ func.func @backward(%ct: tensor<2x3xf32>, %i: tensor<2x3xi64>, %l: tensor<f32>, 
 // CHECK-NEXT:   %gate = grad.gate %name, %keep, %y : tensor<3xf32>, tensor<3xi1>, tensor<3xf32> -> tensor<3xf32>
 // CHECK-NEXT:   %kink = grad.gate %name, %keep, %y {smooth = false} : tensor<3xf32>, tensor<3xi1>, tensor<3xf32> -> tensor<3xf32>
 // CHECK-NEXT:   %negated = grad.negate_gradient %gate : tensor<3xf32>
-// CHECK-NEXT:   %start = grad.start_checkpoint %negated : tensor<3xf32>
+// CHECK-NEXT:   %sloped = grad.add_slope %negated, %x, %y : tensor<3xf32>
+// CHECK-NEXT:   %start = grad.start_checkpoint %sloped : tensor<3xf32>
 // CHECK-NEXT:   %end = grad.end_checkpoint %start : tensor<3xf32>
 // CHECK-NEXT:   %barrier = grad.barrier %end : tensor<3xf32>
 // CHECK-NEXT:   %zero = grad.zero : tensor<3xf32>

@@ -73,6 +73,14 @@ func.func @f(%x: tensor<4x3xf32>) {
 // -----
 
 func.func @f(%x: tensor<4x3xf32>, %v: tensor<3xf32>) {
+  // expected-error @+1 {{grad.add_slope: operand types must be equal, got tensor<4x3xf32> and tensor<3xf32>; broadcast with array.broadcast_to or convert with array.astype}}
+  %0 = "grad.add_slope"(%x, %v, %x) : (tensor<4x3xf32>, tensor<3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  func.return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x3xf32>, %v: tensor<3xf32>) {
   // expected-error @+1 {{grad.accumulate: operand types must be equal, got tensor<4x3xf32> and tensor<3xf32>; broadcast with array.broadcast_to or convert with array.astype}}
   %0 = "grad.accumulate"(%x, %v) : (tensor<4x3xf32>, tensor<3xf32>) -> tensor<4x3xf32>
   func.return

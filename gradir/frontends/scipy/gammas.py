@@ -98,7 +98,9 @@ def correction(z: Any) -> Any:
 def betaln(a: Any, b: Any) -> Tracer:
     """log |beta(a, b)|; of large arguments without cancellation."""
     x, y = floats(a, b)
-    small, large = op.minimum(x, y), op.maximum(x, y)
+    # no minimum: its derivative at a tie is halved, and the second one would be wrong
+    is_less = op.less(x, y)
+    small, large = where(is_less, x, y), where(is_less, y, x)
     is_large: Any = op.logical_and(op.greater_equal(large, LARGE), op.greater(small, 0))
     low, high = where(is_large, small, 1.0), where(is_large, large, LARGE)
     step = correction(high) - correction(low + high)

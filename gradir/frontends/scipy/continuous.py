@@ -40,6 +40,12 @@ def _norm_logpdf(y: Any) -> Any:
     return -y * y / 2 - _ROOT
 
 
+def _halfnorm_logsf(y: Any) -> Any:
+    is_low = op.less(y, 1)
+    near = op.log1p(-op.erf(where(is_low, y, 0.0) / sqrt(2)))
+    return where(is_low, near, log(2) + log_ndtr(-where(is_low, 1.0, y)))
+
+
 def _t_logpdf(y: Any, df: Any) -> Any:
     return -betaln(df / 2, 0.5) - op.log(df) / 2 - (df + 1) / 2 * op.log1p(y * y / df)
 
@@ -83,9 +89,10 @@ def _gumbel_rate(y: Any) -> Any:
 
 
 def _gumbel_ppf(q: Any) -> Any:
-    # at 0 infinite with an infinite slope, as the logarithm
-    is_end = op.equal(q, 0)
-    return where(is_end, op.log(q), -op.log(-op.log(where(is_end, 0.5, q))))
+    # at both ends infinite with an infinite slope, as the logarithm; -log(1) is a zero below 0
+    is_first, is_last = op.equal(q, 0), op.equal(q, 1)
+    inside = -op.log(-op.log(where(op.logical_or(is_first, is_last), 0.5, q)))
+    return where(is_first, op.log(q), where(is_last, -op.log1p(-q), inside))
 
 
 def _lognorm_logpdf(y: Any, s: Any) -> Any:
@@ -233,7 +240,7 @@ _ALL = [
     }),
     distribution("halfnorm", "", {
         "logpdf": lambda y: log(2) + _norm_logpdf(y), "cdf": lambda y: op.erf(y / sqrt(2)),
-        "sf": lambda y: op.erfc(y / sqrt(2)), "logsf": lambda y: log(2) + log_ndtr(-y),
+        "sf": lambda y: op.erfc(y / sqrt(2)), "logsf": _halfnorm_logsf,
     }, _zero_up),
     distribution("lognorm", "s", {
         "logpdf": _lognorm_logpdf, "cdf": _flat_at_zero(lambda y, s: ndtr(op.log(y) / s)),

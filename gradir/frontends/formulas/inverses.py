@@ -185,7 +185,8 @@ def _betaincinv_jvp(primals: Any, tangents: Any) -> Any:
     x_t = (y_t - by_shapes) / density * one * other
     # an end is one for all shapes
     first, last = (gnp.where(is_end, each, 0.5) for each in (x, rest))
-    end_t = y_t / (first ** (a - 1) * last ** (b - 1) * gnp.exp(-betaln(a, b)))
+    at_end = first ** (a - 1) * last ** (b - 1) * gnp.exp(-betaln(a, b))
+    end_t = y_t / gnp.where(is_end, at_end, 1.0)
     least = gnp.where(gnp.logical_and(y > 0, y < 1), 0.0, np.nan)
     x_t = gnp.where(is_there, x_t, gnp.where(is_end, end_t, least))
     return (x, rest), (x_t, -x_t)

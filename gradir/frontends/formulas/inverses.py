@@ -17,7 +17,7 @@ from gradir.frontends.formulas.calls import anywhere, in_float64
 from gradir.frontends.functions.arguments import number
 from gradir.frontends.functions.bessel import polynomial
 from gradir.frontends.scipy.entropies import expit
-from gradir.frontends.scipy.gammas import gammaln
+from gradir.frontends.scipy.gammas import betaln, gammaln
 from gradir.frontends.scipy.incomplete import (
     both_betas,
     gammainc,
@@ -105,20 +105,28 @@ def _gammainccinv(a: Any, q: Any) -> Any:
 
 
 def _density(a: Any, x: Any) -> Any:
-    return a / x * gnp.exp(log_density(a, x))
+    """x**(a - 1) * exp(-x) / gamma(a), for x = 0 and infinity too."""
+    is_zero, is_far = x == 0, x == np.inf
+    at_zero = gnp.where(is_zero, x, 1.0) ** (a - 1) * gnp.exp(-gammaln(a))
+    place = gnp.where(gnp.logical_or(is_zero, is_far), 1.0, x)
+    usual = a / place * gnp.exp(log_density(a, place))
+    return gnp.where(is_zero, at_zero, gnp.where(is_far, 0.0, usual))
 
 
-def _partial(function: Callable[[Any], Any], at: Any) -> Any:
-    """The derivative of a function of elements."""
-    return jvp(function, (at,), (at * 0 + 1,))[1]
+def _by_shape(function: Callable[..., Any], a: Any, x: Any) -> Any:
+    """The derivative by a of the share on one side of x, over the density; 0 for x = 0 and inf."""
+    is_end = gnp.logical_or(x == 0, x == np.inf)
+    place = gnp.where(is_end, 1.0, x)
+    slope = jvp(lambda a: function(a, place), (a,), (a * 0 + 1,))[1]
+    return gnp.where(is_end, 0.0, slope / _density(a, place))
 
 
 _gammaincinv.defjvps(
-    lambda t, x, a, _: -t * _partial(lambda a: gammainc(a, x), a) / _density(a, x),
+    lambda t, x, a, _: -t * _by_shape(gammainc, a, x),
     lambda t, x, a, _: t / _density(a, x),
 )
 _gammainccinv.defjvps(
-    lambda t, x, a, _: t * _partial(lambda a: gammaincc(a, x), a) / _density(a, x),
+    lambda t, x, a, _: t * _by_shape(gammaincc, a, x),
     lambda t, x, a, _: -t / _density(a, x),
 )
 
@@ -164,7 +172,7 @@ def _betaincinv_jvp(primals: Any, tangents: Any) -> Any:
     x, rest = _betaincinv(a, b, y)
     # of s = log(x / rest): dx is x * rest * ds, and 0 where one of both is below all numbers
     is_there = gnp.logical_and(x > 0, rest > 0)
-    is_least = gnp.logical_and(gnp.logical_not(is_there), gnp.logical_and(y > 0, y < 1))
+    is_end = gnp.logical_or(y == 0, y == 1)
     one, other = (gnp.where(is_there, each, 0.5) for each in (x, rest))
     is_low = y < 0.5
     density = gnp.exp(log_beta_density(a, b, one, other))
@@ -175,7 +183,12 @@ def _betaincinv_jvp(primals: Any, tangents: Any) -> Any:
 
     by_shapes = jvp(part, (a, b), (a_t, b_t))[1]
     x_t = (y_t - by_shapes) / density * one * other
-    x_t = gnp.where(is_there, x_t, gnp.where(is_least, 0.0, np.nan))
+    # an end is one for all shapes
+    first, last = (gnp.where(is_end, each, 0.5) for each in (x, rest))
+    at_end = first ** (a - 1) * last ** (b - 1) * gnp.exp(-betaln(a, b))
+    end_t = y_t / gnp.where(is_end, at_end, 1.0)
+    least = gnp.where(gnp.logical_and(y > 0, y < 1), 0.0, np.nan)
+    x_t = gnp.where(is_there, x_t, gnp.where(is_end, end_t, least))
     return (x, rest), (x_t, -x_t)
 
 

@@ -1,10 +1,15 @@
-"""A distribution: its functions from those of the standard one, moved and scaled."""
+"""A distribution: its functions from those of the standard one, moved and scaled.
+
+Derivatives at an end of the support are those from inside. Outside of it, and where the value of a
+density, cdf or sf is that at infinity, they are 0; of nan, or where there is no value, nan.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from inspect import Parameter, Signature
-from math import inf, nan
+from math import inf
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,6 +18,7 @@ from gradir.frontends.functions.array_ops import op
 from gradir.frontends.functions.sugar import (
     where,
 )
+from gradir.frontends.scipy.incomplete import raised, valid_or_nan
 from gradir.frontends.scipy.pairs import floats
 from gradir.frontends.tracing.eager import eager
 from gradir.frontends.tracing.source_locations import refusal
@@ -45,19 +51,57 @@ def distribution(
     """
     names = shapes.split()
     log = "logpmf" if integers else "logpdf"
-    functions: dict[str, Formula] = {}
-    for kind, formula in formulas.items():
-        functions[kind] = _moved(kind, formula, len(names), (support, safe, valid), integers)
-    functions.setdefault(log[3:], lambda *args: op.exp(functions[log](*args)))
-    for kind in {"cdf", "sf"} & set(functions):
-        functions.setdefault(f"log{kind}", _logarithm(functions[kind]))
+    known = {log[3:]: _exponential(formulas[log]), **formulas}
+    facts = _Facts(len(names), support, safe, valid, integers)
+    for kind in {"cdf", "sf"} & set(formulas):
+        known.setdefault(f"log{kind}", _logarithm(kind, formulas, facts))
     ends = ["loc"] if integers else ["loc", "scale"]
-    made = {kind: _public(name, kind, f, names, ends) for kind, f in functions.items()}
+    made = {
+        kind: _public(name, kind, _moved(kind, formula, facts), names, ends)
+        for kind, formula in known.items()
+    }
     return Distribution(name=name, **made)
 
 
-def _logarithm(function: Formula) -> Formula:
-    return lambda *args: op.log(function(*args))
+def _exponential(function: Formula) -> Formula:
+    return lambda *args: op.exp(function(*args))
+
+
+def _logarithm(kind: str, formulas: Mapping[str, Formula], facts: _Facts) -> Formula:
+    """log(cdf) or log(sf); at an end where those are 0 with the slope of a logarithm."""
+    function, rest = formulas[kind], formulas.get("sf" if kind == "cdf" else "cdf")
+
+    def logarithm(y: Any, *shapes: Any) -> Any:
+        if facts.integers or rest is None:
+            return op.log(function(y, *shapes))
+        low, high = facts.support(*shapes)
+        apart = y - low if kind == "cdf" else high - y
+        is_end = op.equal(apart, 0)
+        place = where(is_end, facts.safe, y)
+        made = where(is_end, apart, function(place, *shapes))
+        is_most = op.greater(made, 0.5)
+        most = op.log1p(-where(is_most, rest(place, *shapes), 0.0))
+        return where(is_most, most, op.log(where(is_most, 1.0, made)))
+
+    return logarithm
+
+
+def gamma_density(y: Any, exponent: Any, logarithm: Any) -> Any:
+    """y**exponent * exp(logarithm - y), by a power up to y = 1."""
+    is_low = op.less_equal(y, 1)
+    rest = exponent * op.log(where(is_low, 1.0, y))
+    return raised(where(is_low, y, 1.0), exponent, logarithm - y + rest)
+
+
+def beta_density(p: Any, first: Any, second: Any, logarithm: Any) -> Any:
+    """p**first * (1 - p)**second * exp(logarithm), by a small power near p = 0 and 1."""
+    is_low = op.less(p, 0.5)
+    base = where(is_low, p, 1 - p)
+    exponent, other = where(is_low, first, second), where(is_low, second, first)
+    is_small = op.logical_or(op.less(exponent, 10), op.equal(base, 0))
+    is_power = op.logical_and(op.less(base, 0.1), is_small)
+    rest = exponent * op.log(where(is_power, 1.0, base)) + other * op.log1p(-base)
+    return raised(where(is_power, base, 1.0), exponent, logarithm + rest)
 
 
 def _public(
@@ -86,34 +130,52 @@ def _public(
     return eager(call)
 
 
-def _moved(
-    kind: str, formula: Formula, count: int, facts: tuple[Any, float, Any], integers: bool
-) -> Formula:
+@dataclass(frozen=True)
+class _Facts:
+    """What `distribution` is told, for all functions of one; `count` is that of the shapes."""
+
+    count: int
+    support: Callable[..., tuple[Any, Any]]
+    safe: float
+    valid: Callable[..., Any]
+    integers: bool
+
+
+_OUTSIDE = {"cdf": (0.0, 1.0), "sf": (1.0, 0.0), "logcdf": (-inf, 0.0), "logsf": (0.0, -inf),
+            "pdf": (0.0, 0.0), "pmf": (0.0, 0.0)}  # fmt: skip
+"""Values below and above the support, else -inf."""
+
+
+def _moved(kind: str, formula: Formula, facts: _Facts) -> Formula:
     """The formula of (x - loc) / scale; by the support where x is outside of it."""
-    support, safe, valid = facts
+    below, above = _OUTSIDE.get(kind, (-inf, -inf))
 
     def function(x: Any, *parameters: Any) -> Any:
         x, *values = floats(x, *parameters)
-        shapes, loc = values[:count], values[count]
-        scale = 1.0 if integers else values[count + 1]
-        is_ok = valid(*shapes)
-        is_ok = op.logical_and(is_ok, op.greater(scale, 0))
+        shapes, loc = values[: facts.count], values[facts.count]
+        scale = 1.0 if facts.integers else values[facts.count + 1]
+        is_ok = op.logical_and(facts.valid(*shapes), op.greater(scale, 0))
         if kind in ("ppf", "isf"):
             is_there = op.logical_and(op.greater_equal(x, 0), op.less_equal(x, 1))
-            made = formula(where(is_there, x, 0.5), *shapes) * scale + loc
-            return where(op.logical_and(is_ok, is_there), made, nan)
-        y = (x - loc) / scale
-        low, high = support(*shapes)
-        is_below, is_above = op.less(y, low), op.greater(y, high)
-        is_out = op.logical_or(is_below, is_above)
-        if integers and kind == "logpmf":
-            is_out = op.logical_or(is_out, op.not_equal(op.floor(y), y))
-        made = formula(where(is_out, safe, y), *shapes)
-        if kind == "logpdf":
-            made = made - op.log(scale)
-        below, above = {"cdf": (0.0, 1.0), "sf": (1.0, 0.0), "logcdf": (-inf, 0.0),
-                        "logsf": (0.0, -inf)}.get(kind, (-inf, -inf))  # fmt: skip
-        made = where(is_below, below, where(is_above, above, where(is_out, below, made)))
-        return where(op.logical_and(is_ok, op.equal(y, y)), made, nan)
+            made = formula(valid_or_nan(x, op.logical_and(is_ok, is_there)), *shapes)
+            return made * scale + loc
+        y = valid_or_nan((x - loc) / scale, is_ok)
+        is_below, is_above = _outside(kind, y, *facts.support(*shapes))
+        made = formula(where(op.logical_or(is_below, is_above), facts.safe, y), *shapes)
+        made = made - op.log(scale) if kind == "logpdf" else made
+        made = made / scale if kind == "pdf" else made
+        made = where(is_below, below, where(is_above, above, made))
+        return valid_or_nan(made, op.equal(y, y))
 
     return function
+
+
+def _outside(kind: str, y: Any, low: Any, high: Any) -> tuple[Any, Any]:
+    """Whether y is below the support, or between integers where they are it; and above."""
+    is_below, is_above = op.less(y, low), op.greater(y, high)
+    if kind in ("pdf", "cdf", "sf"):
+        is_below = op.logical_or(is_below, op.equal(y, -inf))
+        is_above = op.logical_or(is_above, op.equal(y, inf))
+    if kind in ("pmf", "logpmf"):
+        is_below = op.logical_or(is_below, op.less(op.floor(y), y))
+    return is_below, is_above

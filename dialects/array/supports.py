@@ -11,7 +11,7 @@ from gradir.dialects.array.comparison import AstypeOp
 from gradir.dialects.array.creation import FullOp
 from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.base.shapes import shape_of, tensor
-from gradir.dialects.base.support import NOWHERE, Box, Mask, Supports, either
+from gradir.dialects.base.support import NOWHERE, Box, Mask, Supports, either, made_of
 from gradir.dialects.base.value import Emitter, Value
 
 
@@ -48,18 +48,18 @@ def scattered_support(op: TensorOp, updates: SSAValue, of: Supports) -> Mask | N
         zeros = emitter.value(emitter.insert(FullOp.fill(0, tensor(shape_of(into.type), f32))).y)
         return _with_elements(op, f32, {into: zeros} | {updates: numbers}, emitter) > 0
 
-    found = NOWHERE if mask is NOWHERE else Mask(counts)
+    found = mask if mask is NOWHERE else made_of([mask] if mask else [], counts)
     return found if into is updates else either(of.of(into), found)
 
 
 def _on_bools(
     op: TensorOp, masks: Mapping[SSAValue, Mask | None], boxes: tuple[Box, ...] = ()
-) -> Mask:
+) -> Mask | None:
     def where(emitter: Emitter) -> Value:
         bools = {x: _bools_of(mask, x.type, emitter) for x, mask in masks.items()}
         return _with_elements(op, i1, bools, emitter)
 
-    return Mask(where, boxes)
+    return made_of([mask for mask in masks.values() if mask is not None], where, boxes)
 
 
 def _bools_of(mask: Mask | None, type_: Attribute, emitter: Emitter) -> Value:

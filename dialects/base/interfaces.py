@@ -61,8 +61,6 @@ class TensorOp(IRDLOperation, ABC):
     # Bools that cost more to compute than to pack: derivatives keep them as bits.
     KEPT_AS_BITS: ClassVar[bool] = False
     # The derivative reads the operand, and making the result again beside it costs next to nothing:
-    # of both, only the operand is kept.
-    IS_MADE_AGAIN: ClassVar[bool] = False
     # Operands without a derivative: an active one is refused.
     NOT_DIFFERENTIABLE: ClassVar[tuple[int, ...]] = ()
     # Elements of an operand meet cotangents of many results: those that reach none are taken as 0.

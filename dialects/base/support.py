@@ -15,8 +15,10 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from gradir.dialects.base.value import Emitter, Value
 
-# Longer chains of ops than this have no known support.
+# Longer chains of ops than this, deeper masks, and sums of more parts have no known support.
 _LONGEST_CHAIN = 200
+_DEEPEST_MASK = 100
+_MOST_PARTS = 32
 
 
 Box = tuple[tuple[int, int, int], ...]
@@ -27,11 +29,12 @@ Box = tuple[tuple[int, int, int], ...]
 class Mask:
     """Bools of a support, emitted where they are first asked for; `where` makes them.
 
-    `boxes` are its places, where they are known.
+    `boxes` are its places, where they are known; `depth` is that of the masks it is made of.
     """
 
     where: Callable[[Emitter], Value]
     boxes: tuple[Box, ...] = ()
+    depth: int = 0
     emitted: dict[Block, Value] = field(default_factory=dict[Block, Value])
 
     def on(self, emitter: Emitter) -> Value:
@@ -46,9 +49,17 @@ class Mask:
         """The mask whose bools are a value."""
         return Mask(lambda emitter: emitter.value(bools))
 
-    def then(self, change: Callable[[Value], Value]) -> Mask:
-        """The mask of the changed bools."""
-        return Mask(lambda emitter: change(self.on(emitter)))
+    def then(self, change: Callable[[Value], Value]) -> Mask | None:
+        """The mask of the changed bools; None where it would be too deep."""
+        return made_of([self], lambda emitter: change(self.on(emitter)))
+
+
+def made_of(
+    parts: Sequence[Mask], where: Callable[[Emitter], Value], boxes: tuple[Box, ...] = ()
+) -> Mask | None:
+    """The mask made of others; None where it would be too deep."""
+    depth = 1 + max((part.depth for part in parts), default=0)
+    return None if depth > _DEEPEST_MASK else Mask(where, boxes, depth)
 
 
 def _stands(value: SSAValue) -> bool:
@@ -71,7 +82,7 @@ def both(one: Mask | None, other: Mask | None) -> Mask | None:
         return other if one is None else one
     if NOWHERE in (one, other):
         return NOWHERE
-    return Mask(lambda e: one.on(e).apply("logical_and", other.on(e)))
+    return made_of([one, other], lambda e: one.on(e).apply("logical_and", other.on(e)))
 
 
 def either(one: Mask | None, other: Mask | None) -> Mask | None:
@@ -85,7 +96,7 @@ def either(one: Mask | None, other: Mask | None) -> Mask | None:
     boxes = one.boxes + other.boxes if one.boxes and other.boxes else ()
     if _are_everywhere(boxes):
         return None
-    return Mask(lambda e: one.on(e).apply("logical_or", other.on(e)), boxes)
+    return made_of([one, other], lambda e: one.on(e).apply("logical_or", other.on(e)), boxes)
 
 
 def _are_everywhere(boxes: Sequence[Box]) -> bool:
@@ -103,7 +114,7 @@ def _are_everywhere(boxes: Sequence[Box]) -> bool:
     return not cut
 
 
-def negated(mask: Mask) -> Mask:
+def negated(mask: Mask) -> Mask | None:
     return mask.then(lambda bools: bools.apply("logical_not"))
 
 
@@ -134,6 +145,8 @@ class Supports(dict[SSAValue, Mask | None]):
 
     def of_any(self, values: Sequence[SSAValue]) -> Mask | None:
         """The places of at least one of the supports."""
+        if len(values) > _MOST_PARTS:
+            return None
         total: Mask | None = NOWHERE
         for value in values:
             total = either(total, self.of(value))

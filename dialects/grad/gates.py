@@ -59,9 +59,9 @@ class Gates:
             before = ct.emitter.block.last_op
             flowing = rule(op, cts, results, operands)
             return self._gate_products(ct, flowing, before, wanted)
-        if isinstance(op, TensorOp):
-            return self._gate_lines(op, rule, cts, results, operands, wanted)
-        return rule(op, cts, results, operands)
+        if not isinstance(op, TensorOp) or _is_linear(op):
+            return rule(op, cts, results, operands)
+        return self._gate_lines(op, rule, cts, results, operands, wanted)
 
     # One element of a cotangent for each of the result.
 
@@ -182,6 +182,12 @@ class _Reached:
         if not isinstance(owner, BroadcastToOp) or shape_of(owner.x.type):
             return None
         return BroadcastToOp.on(self.emitter.value(owner.x), type=tensor(shape, bools[0].element))
+
+
+def _is_linear(op: TensorOp) -> bool:
+    """Whether an op and its derivative hand on zeros as they are: it has a support of its own."""
+    kind = type(op)
+    return kind.support is not TensorOp.support or kind.zero_operands is not TensorOp.zero_operands
 
 
 def _kept(x: Value, mask: Value | None) -> Value:

@@ -20,12 +20,7 @@ from gradir.passes.cleanup.call_boundaries import remove_joins
 from gradir.passes.cleanup.dead_code import remove_dead_ops
 from gradir.passes.cleanup.dead_region_values import prune_flow
 from gradir.passes.differentiate.program import Program
-from gradir.passes.differentiate.residuals import (
-    is_constant,
-    is_made_again,
-    replace_uses_within,
-    values_read_of,
-)
+from gradir.passes.differentiate.residuals import is_constant, replace_uses_within, values_read_of
 from gradir.passes.differentiate.row_slices import unpacked
 from gradir.passes.differentiate.tapes import TapeThread
 
@@ -148,7 +143,6 @@ def split_functions(
 ) -> tuple[FuncOp, FuncOp]:
     """`@f_fwd(primals) -> (results, residuals)` and `@f_bwd(residuals, cotangents) -> (grads)`."""
     _clone_constants(derived)
-    make_again(derived)
     _keep_as_bits(derived)
     residuals = _residuals(derived)
     block = derived.backward
@@ -198,20 +192,6 @@ def _clone_constants(derived: Derived) -> None:
                     derived.backward.insert_op_before(copy, top)
                     copies[operand] = copy.results[0]
                 op.operands[index] = copies[operand]
-
-
-def make_again(derived: Derived) -> None:
-    """Let the backward code run certain ops again on operands that it reads."""
-    read = values_read_of(derived.forward, derived.backward)
-    for value in reversed(read):
-        op = value.owner
-        if isinstance(op, Operation) and is_made_again(op) and op.operands[0] in read:
-            copy = op.clone()
-            copy.location = op.location
-            first = derived.backward.first_op
-            assert first is not None
-            derived.backward.insert_op_before(copy, first)
-            replace_uses_within(derived.backward, value, copy.results[0])
 
 
 def _keep_as_bits(derived: Derived) -> None:

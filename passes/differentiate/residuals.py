@@ -6,8 +6,7 @@ Per value, the cheapest source:
 - computed from values from outside by other ops: the op moves out of the loop
 - a part of a tensor from outside, if all parts together are no smaller: read again
 - a view of a value no larger: the value is kept, and the view recomputed; likewise scalar
-  arithmetic on kept values, certain bools from their bits, and ops that say so beside their
-  derivative
+  arithmetic on kept values, and certain bools from their bits
 - any other value is kept, on a tape or as a result of the forward op
 """
 
@@ -114,14 +113,13 @@ class Residuals:
         return value
 
     def _without_derived(self, kept: dict[SSAValue, None]) -> list[SSAValue]:
-        """Drop values that scalar arithmetic, or an op beside its derivative, computes from other
-        kept ones."""
+        """Drop values that scalar arithmetic computes from other kept ones."""
         for value in reversed(list(kept)):
             op = value.owner
             if (
                 isinstance(op, Operation)
                 and self._is_inner(value)
-                and (is_made_again(op) or _is_cheap_op(op))
+                and _is_cheap_op(op)
                 and not isinstance(op, arith.DivfOp)
                 and all(o in kept or self._is_cheap(o) for o in op.operands)
             ):
@@ -216,11 +214,6 @@ def _read_bits(forward: Block, backward: Block) -> bool:
         emitter = Emitter(forward, op.location, before=op.next_op)
         replace_uses_within(backward, value, from_bits(bits, value, emitter))
     return bool(found)
-
-
-def is_made_again(op: Operation) -> bool:
-    """Whether an op runs again where its operand is kept."""
-    return isinstance(op, TensorOp) and op.IS_MADE_AGAIN
 
 
 def _is_recomputed(op: TensorOp) -> bool:

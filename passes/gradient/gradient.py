@@ -21,7 +21,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from gradir.dialects.base.attribute_names import POLICY_ATTRIBUTE
 from gradir.dialects.grad.loop_policy import LoopPolicyAttr
-from gradir.passes.differentiate.derived import Derived, joint_function, make_again, split_functions
+from gradir.passes.differentiate.derived import Derived, joint_function, split_functions
 from gradir.passes.differentiate.function import FunctionDifferentiator
 from gradir.passes.differentiate.program import Program
 from gradir.passes.differentiate.selectors import Selector, resolve_of, resolve_wrt
@@ -84,8 +84,6 @@ def gradient(
         derived = differentiator.run(seed_with_ones=mode == "grad")
     else:
         derived = keep(Derivation(differentiator, mode, costs))
-    if mode == "split":
-        make_again(derived)
     if observe is not None:
         observe(derived)
     return functions_of(program, derived, mode, costs)

@@ -269,6 +269,25 @@ def test_networks_have_no_gates_but_their_own() -> None:
     assert "array.any" not in text
 
 
+def test_wide_sums_and_long_chains() -> None:
+    """The supports of hundreds of parts, and of long chains, are not followed."""
+
+    def parts(x: Any) -> Any:
+        y = gnp.exp(x)
+        return gnp.sum(gnp.stack([gnp.maximum(y[i], y[i - 1]) ** 2 for i in range(300)]))
+
+    def chain(x: Any) -> Any:
+        y = gnp.exp(x)
+        for _ in range(300):
+            y = gnp.roll(y, 1)
+        return gnp.sum(gnp.where(y > 1, y, 0.0))
+
+    for function, size in ((parts, 300), (chain, 3)):
+        module = gradir.trace(function, gradir.Spec((size,)))
+        text = str(module.gradient(function.__name__, mode="grad"))
+        assert text.count("\n") < 50 * 300
+
+
 def test_boxes_cover() -> None:
     def of(*sides: tuple[int, int, int]) -> Mask:
         return Mask(_no_value, (tuple(sides),))

@@ -230,6 +230,11 @@ LOG1P: Triple = (
 )
 SQRT = power(mp.mpf(1) / 2)
 RSQRT = power(-mp.mpf(1) / 2)
+CBRT: Triple = (
+    lambda x: mp.sign(x) * mp.cbrt(abs(x)),
+    lambda x: mp.cbrt(abs(x)) / (3 * abs(x)),
+    lambda x: -2 * mp.sign(x) * mp.cbrt(abs(x)) / (9 * abs(x) ** 2),
+)
 SQUARE: Triple = (lambda x: x * x, lambda x: 2 * x, lambda x: mp.mpf(2))
 SIN: Triple = (mp.sin, mp.cos, lambda x: -mp.sin(x))
 COS: Triple = (mp.cos, lambda x: -mp.sin(x), lambda x: -mp.cos(x))

@@ -151,6 +151,7 @@ ARRAY: tuple[Unary, ...] = (
     of("array.log10", j.logarithm(10), low=0, near=(1, 1000), at=_LOG),
     of("array.log1p", j.LOG1P, low=-1, near=(-1, 0),
        at={-1.0: (-inf, inf, -inf), inf: (inf, 0, 0)}),
+    of("array.cbrt", j.CBRT, near=(1, 8, -8), at={0: (0, inf, nan)}),
     of("array.sqrt", j.SQRT, low=0, near=(1, 4)),
     of("array.rsqrt", j.RSQRT, low=0, near=(1, 4), at_minus_zero=(-inf, -inf, -inf)),
     of("array.square", j.SQUARE, at_nan=(nan, nan, 2)),

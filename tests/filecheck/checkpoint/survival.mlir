@@ -31,15 +31,16 @@ func.func @layer(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>, %b: tensor<8xf32>) ->
 // MERGED-NEXT:   %t_remat = array.tanh %h_remat : tensor<4x8xf32>
 // MERGED-NEXT:   %2 = array.permute_dims %t_remat {axes = [1, 0]} : tensor<4x8xf32> -> tensor<8x4xf32>
 // MERGED-NEXT:   %w_ct = array.matmul %2, %y_ct : tensor<8x4xf32>, tensor<4x8xf32> -> tensor<8x8xf32>
-// MERGED-NEXT:   %3 = grad.tanh_slope %h_remat : tensor<4x8xf32>
-// MERGED-NEXT:   %h_ct = array.multiply %t_ct, %3 : tensor<4x8xf32>
+// MERGED-NEXT:   %3 = array.multiply %t_remat, %t_remat : tensor<4x8xf32>
+// MERGED-NEXT:   %4 = array.full {value = 1.0} : tensor<4x8xf32>
+// MERGED-NEXT:   %5 = array.subtract %4, %3 : tensor<4x8xf32>
+// MERGED-NEXT:   %h_ct = array.multiply %t_ct, %5 : tensor<4x8xf32>
 // MERGED-NEXT:   %x_ct = array.matmul %h_ct, %0 : tensor<4x8xf32>, tensor<8x8xf32> -> tensor<4x8xf32>
-// MERGED-NEXT:   %4 = array.permute_dims %x {axes = [1, 0]} : tensor<4x8xf32> -> tensor<8x4xf32>
-// MERGED-NEXT:   %w_ct_1 = array.matmul %4, %h_ct : tensor<8x4xf32>, tensor<4x8xf32> -> tensor<8x8xf32>
+// MERGED-NEXT:   %6 = array.permute_dims %x {axes = [1, 0]} : tensor<4x8xf32> -> tensor<8x4xf32>
+// MERGED-NEXT:   %w_ct_1 = array.matmul %6, %h_ct : tensor<8x4xf32>, tensor<4x8xf32> -> tensor<8x8xf32>
 // MERGED-NEXT:   %w_ct_2 = grad.accumulate %w_ct, %w_ct_1 : tensor<8x8xf32>
 // MERGED-NEXT:   %b_ct = array.sum %h_ct {axis = [0]} : tensor<4x8xf32> -> tensor<8xf32>
 // MERGED-NEXT:   func.return %u, %x_ct, %w_ct_2, %b_ct : tensor<4x8xf32>, tensor<4x8xf32>, tensor<8x8xf32>, tensor<8xf32>
-// MERGED-NEXT: }
 // MERGED-NEXT: }
 
 //      BUFFERS: func.func @layer_vjp(%x: memref<4x8xf32>, %w: memref<8x8xf32>, %b: memref<8xf32>, %y_ct: memref<4x8xf32>, %result0: memref<4x8xf32>, %result1: memref<4x8xf32>, %result2: memref<8x8xf32>, %result3: memref<8xf32>) attributes {gradir.inputs = 4 : i64, gradir.results = 4 : i64} {
@@ -59,26 +60,26 @@ func.func @layer(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>, %b: tensor<8xf32>) ->
 // BUFFERS-NEXT:   %h_ct = memref.alloc() : memref<4x8xf32>
 // BUFFERS-NEXT:   loopnest.contract [4, 8, 8] (%x[d0, d2] : memref<4x8xf32>, %w[d2, d1] : memref<8x8xf32>, %0 = %b[d1] : memref<8xf32>, %1 = %t_ct[d0, d1] : memref<4x8xf32>) acc %2: f32 -> ([d0, d1] to %t_ct : memref<4x8xf32>, [d0, d1] to %h_ct : memref<4x8xf32>) {
 // BUFFERS-NEXT:     %3 = arith.addf %2, %0 : f32
-// BUFFERS-NEXT:     %4 = loopnest.tanh_slope %3 : f32
-// BUFFERS-NEXT:     %5 = arith.mulf %1, %4 : f32
-// BUFFERS-NEXT:     loopnest.yield %3, %5 : f32, f32
+// BUFFERS-NEXT:     %4 = math.tanh %3 : f32
+// BUFFERS-NEXT:     %5 = arith.mulf %4, %4 : f32
+// BUFFERS-NEXT:     %6 = arith.constant 1.000000e+00 : f32
+// BUFFERS-NEXT:     %7 = arith.subf %6, %5 : f32
+// BUFFERS-NEXT:     %8 = arith.mulf %1, %7 : f32
+// BUFFERS-NEXT:     loopnest.yield %4, %8 : f32, f32
 // BUFFERS-NEXT:   }
 // BUFFERS-NEXT:   loopnest.contract [4, 8, 8] (%h_ct[d0, d2] : memref<4x8xf32>, %w[d1, d2] : memref<8x8xf32>) acc %0: f32 -> ([d0, d1] to %result1 : memref<4x8xf32>) {
 // BUFFERS-NEXT:     loopnest.yield %0 : f32
 // BUFFERS-NEXT:   }
-// BUFFERS-NEXT:   %0 = memref.alloc() : memref<8x4xf32>
-// BUFFERS-NEXT:   loopnest.nest [8, 4] (%1 = %t_ct[d1, d0] : memref<4x8xf32>) -> ([d0, d1] to %0 : memref<8x4xf32>) {
-// BUFFERS-NEXT:     %2 = math.tanh %1 : f32
+// BUFFERS-NEXT:   %w_ct = memref.alloc() : memref<8x8xf32>
+// BUFFERS-NEXT:   loopnest.contract [8, 8, 4] (%t_ct[d2, d0] : memref<4x8xf32>, %y_ct[d2, d1] : memref<4x8xf32>) acc %0: f32 -> ([d0, d1] to %w_ct : memref<8x8xf32>) {
+// BUFFERS-NEXT:     loopnest.yield %0 : f32
+// BUFFERS-NEXT:   }
+// BUFFERS-NEXT:   loopnest.contract [8, 8, 4] (%x[d2, d0] : memref<4x8xf32>, %h_ct[d2, d1] : memref<4x8xf32>, %0 = %w_ct[d0, d1] : memref<8x8xf32>) acc %1: f32 -> ([d0, d1] to %result2 : memref<8x8xf32>) {
+// BUFFERS-NEXT:     %2 = arith.addf %0, %1 : f32
 // BUFFERS-NEXT:     loopnest.yield %2 : f32
 // BUFFERS-NEXT:   }
-// BUFFERS-NEXT:   %w_ct = memref.alloc() : memref<8x8xf32>
-// BUFFERS-NEXT:   loopnest.contract [8, 8, 4] (%0[d0, d2] : memref<8x4xf32>, %y_ct[d2, d1] : memref<4x8xf32>) acc %1: f32 -> ([d0, d1] to %w_ct : memref<8x8xf32>) {
-// BUFFERS-NEXT:     loopnest.yield %1 : f32
+// BUFFERS-NEXT:   loopnest.nest [4, 8] (%0 = %h_ct[d0, d1] : memref<4x8xf32>) -> (add [d1] to %result3 : memref<8xf32>) {
+// BUFFERS-NEXT:     loopnest.yield %0 : f32
 // BUFFERS-NEXT:   }
-// BUFFERS-NEXT:   loopnest.contract [8, 8, 4] (%x[d2, d0] : memref<4x8xf32>, %h_ct[d2, d1] : memref<4x8xf32>, %1 = %w_ct[d0, d1] : memref<8x8xf32>) acc %2: f32 -> ([d0, d1] to %result2 : memref<8x8xf32>) {
-// BUFFERS-NEXT:     %3 = arith.addf %1, %2 : f32
-// BUFFERS-NEXT:     loopnest.yield %3 : f32
-// BUFFERS-NEXT:   }
-// BUFFERS-NEXT:   loopnest.nest [4, 8] (%1 = %h_ct[d0, d1] : memref<4x8xf32>) -> (add [d1] to %result3 : memref<8xf32>) {
-// BUFFERS-NEXT:     loopnest.yield %1 : f32
-// BUFFERS-NEXT:   }
+// BUFFERS-NEXT:   func.return
+// BUFFERS-NEXT: }

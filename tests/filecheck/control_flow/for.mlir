@@ -18,30 +18,31 @@ func.func @f(%x: tensor<4xf64>, %w: tensor<4x4xf64>) -> tensor<4xf64> {
 // CHECK-NEXT:   %c0 = arith.constant 0 : index
 // CHECK-NEXT:   %c1 = arith.constant 1 : index
 // CHECK-NEXT:   %c8 = arith.constant 8 : index
-// CHECK-NEXT:   %tape = grad.tape_new : !grad.tape<tensor<4xf64>, tensor<4xf64>, capacity = 8>
-// CHECK-NEXT:   %y, %tape_1 = scf.for %i = %c0 to %c8 step %c1 iter_args(%h = %x, %tape_2 = %tape) -> (tensor<4xf64>, !grad.tape<tensor<4xf64>, tensor<4xf64>, capacity = 8>) {
+// CHECK-NEXT:   %tape = grad.tape_new : !grad.tape<tensor<4xf64>, capacity = 8>
+// CHECK-NEXT:   %y, %tape_1 = scf.for %i = %c0 to %c8 step %c1 iter_args(%h = %x, %tape_2 = %tape) -> (tensor<4xf64>, !grad.tape<tensor<4xf64>, capacity = 8>) {
 // CHECK-NEXT:     %z = array.matmul %w, %h : tensor<4x4xf64>, tensor<4xf64> -> tensor<4xf64>
 // CHECK-NEXT:     %t = array.tanh %z : tensor<4xf64>
-// CHECK-NEXT:     %tape_3 = grad.tape_push %tape_2, %h, %z : !grad.tape<tensor<4xf64>, tensor<4xf64>, capacity = 8>
-// CHECK-NEXT:     scf.yield %t, %tape_3 : tensor<4xf64>, !grad.tape<tensor<4xf64>, tensor<4xf64>, capacity = 8>
+// CHECK-NEXT:     %tape_3 = grad.tape_push %tape_2, %h : !grad.tape<tensor<4xf64>, capacity = 8>
+// CHECK-NEXT:     scf.yield %t, %tape_3 : tensor<4xf64>, !grad.tape<tensor<4xf64>, capacity = 8>
 // CHECK-NEXT:   }
 // CHECK-NEXT:   %w_ct = grad.zero : tensor<4x4xf64>
-// CHECK-NEXT:   %x_ct, %w_ct_1, %tape_4 = scf.for %back = %c0 to %c8 step %c1 iter_args(%t_ct = %y_ct, %w_ct_2 = %w_ct, %tape_5 = %tape_1) -> (tensor<4xf64>, tensor<4x4xf64>, !grad.tape<tensor<4xf64>, tensor<4xf64>, capacity = 8>) {
-// CHECK-NEXT:     %tape_6, %h_1, %z_1 = grad.tape_pop %tape_5 : !grad.tape<tensor<4xf64>, tensor<4xf64>, capacity = 8>
-// CHECK-NEXT:     %0 = grad.tanh_slope %z_1 : tensor<4xf64>
-// CHECK-NEXT:     %z_ct = array.multiply %t_ct, %0 : tensor<4xf64>
-// CHECK-NEXT:     %1 = array.reshape %h_1 : tensor<4xf64> -> tensor<4x1xf64>
-// CHECK-NEXT:     %2 = array.reshape %z_ct : tensor<4xf64> -> tensor<4x1xf64>
-// CHECK-NEXT:     %3 = array.permute_dims %1 {axes = [1, 0]} : tensor<4x1xf64> -> tensor<1x4xf64>
-// CHECK-NEXT:     %w_ct_3 = array.matmul %2, %3 : tensor<4x1xf64>, tensor<1x4xf64> -> tensor<4x4xf64>
-// CHECK-NEXT:     %4 = array.permute_dims %w {axes = [1, 0]} : tensor<4x4xf64> -> tensor<4x4xf64>
-// CHECK-NEXT:     %5 = array.matmul %4, %2 : tensor<4x4xf64>, tensor<4x1xf64> -> tensor<4x1xf64>
-// CHECK-NEXT:     %h_ct = array.reshape %5 : tensor<4x1xf64> -> tensor<4xf64>
+// CHECK-NEXT:   %x_ct, %w_ct_1, %0, %tape_4 = scf.for %back = %c0 to %c8 step %c1 iter_args(%t_ct = %y_ct, %w_ct_2 = %w_ct, %t_1 = %y, %tape_5 = %tape_1) -> (tensor<4xf64>, tensor<4x4xf64>, tensor<4xf64>, !grad.tape<tensor<4xf64>, capacity = 8>) {
+// CHECK-NEXT:     %tape_6, %h_1 = grad.tape_pop %tape_5 : !grad.tape<tensor<4xf64>, capacity = 8>
+// CHECK-NEXT:     %1 = array.multiply %t_1, %t_1 : tensor<4xf64>
+// CHECK-NEXT:     %2 = array.full {value = 1.0} : tensor<4xf64>
+// CHECK-NEXT:     %3 = array.subtract %2, %1 : tensor<4xf64>
+// CHECK-NEXT:     %z_ct = array.multiply %t_ct, %3 : tensor<4xf64>
+// CHECK-NEXT:     %4 = array.reshape %h_1 : tensor<4xf64> -> tensor<4x1xf64>
+// CHECK-NEXT:     %5 = array.reshape %z_ct : tensor<4xf64> -> tensor<4x1xf64>
+// CHECK-NEXT:     %6 = array.permute_dims %4 {axes = [1, 0]} : tensor<4x1xf64> -> tensor<1x4xf64>
+// CHECK-NEXT:     %w_ct_3 = array.matmul %5, %6 : tensor<4x1xf64>, tensor<1x4xf64> -> tensor<4x4xf64>
+// CHECK-NEXT:     %7 = array.permute_dims %w {axes = [1, 0]} : tensor<4x4xf64> -> tensor<4x4xf64>
+// CHECK-NEXT:     %8 = array.matmul %7, %5 : tensor<4x4xf64>, tensor<4x1xf64> -> tensor<4x1xf64>
+// CHECK-NEXT:     %h_ct = array.reshape %8 : tensor<4x1xf64> -> tensor<4xf64>
 // CHECK-NEXT:     %w_ct_4 = grad.accumulate %w_ct_2, %w_ct_3 : tensor<4x4xf64>
-// CHECK-NEXT:     scf.yield %h_ct, %w_ct_4, %tape_6 : tensor<4xf64>, tensor<4x4xf64>, !grad.tape<tensor<4xf64>, tensor<4xf64>, capacity = 8>
+// CHECK-NEXT:     scf.yield %h_ct, %w_ct_4, %h_1, %tape_6 : tensor<4xf64>, tensor<4x4xf64>, tensor<4xf64>, !grad.tape<tensor<4xf64>, capacity = 8>
 // CHECK-NEXT:   }
 // CHECK-NEXT:   func.return %y, %x_ct, %w_ct_1 : tensor<4xf64>, tensor<4xf64>, tensor<4x4xf64>
-// CHECK-NEXT: }
 // CHECK-NEXT: }
 
 // -----

@@ -33,16 +33,20 @@ func.func @f(%x: tensor<4xf64>, %n: tensor<4xi64>) -> tensor<4xf64> {
 //      CHECK: func.func @f_jvp(%x: tensor<4xf64>, %n: tensor<4xi64>, %x_tangent: tensor<4xf64>) -> (tensor<4xf64>, tensor<4xf64>) {
 // CHECK-NEXT:   %y, %m, %y_tangent = func.call @step_jvp(%x, %n, %x_tangent) : (tensor<4xf64>, tensor<4xi64>, tensor<4xf64>) -> (tensor<4xf64>, tensor<4xi64>, tensor<4xf64>)
 // CHECK-NEXT:   %w = array.tanh %y : tensor<4xf64>
-// CHECK-NEXT:   %0 = grad.tanh_slope %y : tensor<4xf64>
-// CHECK-NEXT:   %w_tangent = array.multiply %y_tangent, %0 : tensor<4xf64>
+// CHECK-NEXT:   %0 = array.multiply %w, %w : tensor<4xf64>
+// CHECK-NEXT:   %1 = array.full {value = 1.0} : tensor<4xf64>
+// CHECK-NEXT:   %2 = array.subtract %1, %0 : tensor<4xf64>
+// CHECK-NEXT:   %w_tangent = array.multiply %y_tangent, %2 : tensor<4xf64>
 // CHECK-NEXT:   func.return %w, %w_tangent : tensor<4xf64>, tensor<4xf64>
 // CHECK-NEXT: }
 
 //      CHECK: func.func @f_jvp_vmap(%x: tensor<2x4xf64>, %n: tensor<2x4xi64>, %x_tangent: tensor<2x4xf64>) -> (tensor<2x4xf64>, tensor<2x4xf64>) {
 // CHECK-NEXT:   %y, %m, %y_tangent = func.call @step_jvp_vmap2_111(%x, %n, %x_tangent) : (tensor<2x4xf64>, tensor<2x4xi64>, tensor<2x4xf64>) -> (tensor<2x4xf64>, tensor<2x4xi64>, tensor<2x4xf64>)
 // CHECK-NEXT:   %w = array.tanh %y : tensor<2x4xf64>
-// CHECK-NEXT:   %0 = grad.tanh_slope %y : tensor<2x4xf64>
-// CHECK-NEXT:   %w_tangent = array.multiply %y_tangent, %0 : tensor<2x4xf64>
+// CHECK-NEXT:   %0 = array.multiply %w, %w : tensor<2x4xf64>
+// CHECK-NEXT:   %1 = array.full {value = 1.0} : tensor<4xf64>
+// CHECK-NEXT:   %2 = array.broadcast_to %1 : tensor<4xf64> -> tensor<2x4xf64>
+// CHECK-NEXT:   %3 = array.subtract %2, %0 : tensor<2x4xf64>
+// CHECK-NEXT:   %w_tangent = array.multiply %y_tangent, %3 : tensor<2x4xf64>
 // CHECK-NEXT:   func.return %w, %w_tangent : tensor<2x4xf64>, tensor<2x4xf64>
-// CHECK-NEXT: }
 // CHECK-NEXT: }

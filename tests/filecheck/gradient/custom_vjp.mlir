@@ -25,12 +25,13 @@ func.func @f(%x: tensor<4xf64>, %n: tensor<4xi64>, %c: tensor<4xf64> {grad.inact
 //      CHECK: func.func @f_vjp(%x: tensor<4xf64>, %n: tensor<4xi64>, %c: tensor<4xf64> {grad.inactive}, %w_ct: tensor<4xf64>) -> (tensor<4xf64>, tensor<4xf64>) {
 // CHECK-NEXT:   %y, %m, %z, %c_1 = func.call @step_forward(%x, %n, %c) : (tensor<4xf64>, tensor<4xi64>, tensor<4xf64>) -> (tensor<4xf64>, tensor<4xi64>, tensor<4xf64>, tensor<4xf64>)
 // CHECK-NEXT:   %w = array.tanh %y : tensor<4xf64>
-// CHECK-NEXT:   %0 = grad.tanh_slope %y : tensor<4xf64>
-// CHECK-NEXT:   %y_ct = array.multiply %w_ct, %0 : tensor<4xf64>
-// CHECK-NEXT:   %1 = grad.zero : tensor<4xf64>
-// CHECK-NEXT:   %x_ct, %2 = func.call @step_backward(%c_1, %y_ct, %1) : (tensor<4xf64>, tensor<4xf64>, tensor<4xf64>) -> (tensor<4xf64>, tensor<4xf64>)
+// CHECK-NEXT:   %0 = array.multiply %w, %w : tensor<4xf64>
+// CHECK-NEXT:   %1 = array.full {value = 1.0} : tensor<4xf64>
+// CHECK-NEXT:   %2 = array.subtract %1, %0 : tensor<4xf64>
+// CHECK-NEXT:   %y_ct = array.multiply %w_ct, %2 : tensor<4xf64>
+// CHECK-NEXT:   %3 = grad.zero : tensor<4xf64>
+// CHECK-NEXT:   %x_ct, %4 = func.call @step_backward(%c_1, %y_ct, %3) : (tensor<4xf64>, tensor<4xf64>, tensor<4xf64>) -> (tensor<4xf64>, tensor<4xf64>)
 // CHECK-NEXT:   func.return %w, %x_ct : tensor<4xf64>, tensor<4xf64>
-// CHECK-NEXT: }
 // CHECK-NEXT: }
 
 // -----

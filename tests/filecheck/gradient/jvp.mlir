@@ -41,8 +41,10 @@ func.func @caller(%x: tensor<2xf32>, %y: tensor<2xf32> {grad.inactive}) -> tenso
 
 //      TANH: func.func @tanh_jvp(%x: tensor<4xf32>, %x_tangent: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
 // TANH-NEXT:   %y = array.tanh %x : tensor<4xf32>
-// TANH-NEXT:   %0 = grad.tanh_slope %x : tensor<4xf32>
-// TANH-NEXT:   %y_tangent = array.multiply %x_tangent, %0 : tensor<4xf32>
+// TANH-NEXT:   %0 = array.multiply %y, %y : tensor<4xf32>
+// TANH-NEXT:   %1 = array.full {value = 1.0} : tensor<4xf32>
+// TANH-NEXT:   %2 = array.subtract %1, %0 : tensor<4xf32>
+// TANH-NEXT:   %y_tangent = array.multiply %x_tangent, %2 : tensor<4xf32>
 // TANH-NEXT:   func.return %y, %y_tangent : tensor<4xf32>, tensor<4xf32>
 // TANH-NEXT: }
 

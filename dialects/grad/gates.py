@@ -108,6 +108,7 @@ class Gates:
         mask, emitter = self.supports.of(inner), product.emitter
         if mask is not None and mask is not NOWHERE:
             product = _kept(product, mask.on(emitter))
+            self.strict[product.ssa] = self.strict.of(inner)
         for op in selections:
             place = selected_operand(op, self.supports)
             operands = [product.ssa if k == place else o for k, o in enumerate(op.operands)]
@@ -116,6 +117,7 @@ class Gates:
                 attributes=op.attributes, properties=op.properties,
             )  # fmt: skip
             product = emitter.value(emitter.insert(made).results[0])
+            self.strict[product.ssa] = self.strict.of(op.results[0])
         return product
 
     # Lines of elements, and sums of products.
@@ -138,9 +140,12 @@ class Gates:
         if op.SUMS_PRODUCTS:
             operands = [_kept(o, reached.of(k)) for k, o in enumerate(operands)]
         flowing = list(rule(op, cts, results, operands))
+        is_loose = any(self.strict.of(ct.ssa) is None for ct in cts if ct is not None)
         for k, ct in enumerate(flowing):
             if ct is not None and wanted(k):
-                flowing[k] = _kept(ct, reached.of(k))
+                flowing[k] = gate = _kept(ct, reached.of(k))
+                if gate is not ct and is_loose:
+                    self.strict[gate.ssa] = None
         return flowing
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from gradir.dialects.array.creation import numpy_dtype
 from gradir.dialects.array.polar import PolarOp
-from gradir.dialects.grad.grad import NoGradOp
+from gradir.dialects.grad.grad import AddSlopeOp, NoGradOp
 from gradir.frontends.functions.arguments import axes_of, floating
 from gradir.frontends.functions.array_ops import op
 from gradir.frontends.functions.op_functions import apply
@@ -29,7 +29,7 @@ from gradir.frontends.functions.views import (
 from gradir.frontends.tracing.default_types import default_element
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracer import Tracer
-from gradir.frontends.tracing.tracing import element, is_number, lifted
+from gradir.frontends.tracing.tracing import element, emit_one, is_number, lifted
 
 
 class SVDResult(NamedTuple):
@@ -159,8 +159,16 @@ def _completed(a: Any, q: Any) -> Any:
     # a reflection that is the identity makes m singular: then LAPACK's columns, by zeros beside a
     wide = op.concat([apply(NoGradOp, {"x": a}), _zeros(a, m, m - n)], axis=-1)
     is_there = op.all(op.isfinite(made), axis=[a.ndim - 2, a.ndim - 1], keepdims=True)
-    made = where(is_there, made, op.qr(wide)[0][..., n:])
+    made = where(is_there, made, _without_slope(op.qr(wide)[0][..., n:], a))
     return op.concat([q, made], axis=-1)
+
+
+def _without_slope(made: Any, a: Any) -> Any:
+    """Matrices whose derivative by others is nan."""
+    number = op.sum(a, axis=[a.ndim - 2, a.ndim - 1], keepdims=True)
+    repeated = broadcast_to(number, made.shape)
+    nans = broadcast_to(converted(np.nan, element(a)), made.shape)
+    return emit_one(AddSlopeOp, made, repeated, nans)
 
 
 def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Tracer:

@@ -15,6 +15,9 @@ FILES = [
 PATHS = {path.as_posix() for path in [*FILES, *ROOT.glob("*.*")]}
 # files of a reader
 WRITTEN = {
+    "fit.py",
+    "model.py",
+    "root.mlir",
     "epochs.svg",
     "wrong.mlir",
     "layer.mlir",

@@ -41,6 +41,10 @@ class Gates:
         self.supports = Supports(support_of)
         self.strict = Supports(support_of, strict=True)
 
+    def has_support(self, ct: SSAValue) -> bool:
+        """Whether a cotangent has zeros that selections put there."""
+        return self.supports.of(ct) not in (None, NOWHERE)
+
     def flow(
         self,
         op: Operation,

@@ -332,7 +332,9 @@ def pushed_forward(
         if ct is not None and tangent is not None:
             contributions.setdefault(ct.ssa, []).append(emitter.value(tangent))
     linear = _linear_ops(_ops_behind(before, emitter.block), dummies)
-    _transpose(linear, dummies, contributions, emitter, gates)
+    # what the rule itself selects needs no gate: its other factors are finite there
+    is_gated = any(gates.has_support(t) for t in tangents if t is not None)
+    _transpose(linear, dummies, contributions, emitter, gates if is_gated else None)
     _erase(linear, op)
     return [accumulated(p).ssa if (p := contributions.get(a)) else None for a in dummies.args]
 
@@ -371,7 +373,7 @@ def _transpose(
     dummies: Block,
     contributions: dict[SSAValue, list[Value]],
     emitter: Emitter,
-    gates: Gates,
+    gates: Gates | None,
 ) -> None:
     """Run a linear program backward, from the contributions to its results."""
     dependent = {*dummies.args, *(r for op in linear for r in op.results)}
@@ -385,7 +387,10 @@ def _transpose(
             list(map(emitter.value, values)) for values in (op.operands, op.results)
         )
         before = emitter.block.last_op
-        flowing = gates.flow(op, rule, cts, results, operands, _is_wanted(op, dependent))
+        if gates is None:
+            flowing = rule(op, cts, results, operands)
+        else:
+            flowing = gates.flow(op, rule, cts, results, operands, _is_wanted(op, dependent))
         kept: set[SSAValue] = set()
         for operand, ct in zip(op.operands, flowing, strict=True):
             if ct is not None and operand in dependent:

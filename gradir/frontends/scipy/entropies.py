@@ -165,7 +165,7 @@ def boxcox(x: Any, lmbda: Any) -> Tracer:
     is_corner = op.logical_and(is_end, op.equal(power, 0))
     divisor = where(op.logical_or(is_near, is_corner), 1.0, power)
     far = (pow(where(is_near, 2.0, value), divisor) - 1) / divisor
-    made = where(is_near, near, where(op.less(value, 0), exponent, far))
+    made = undefined(where(is_near, near, far), op.less(value, 0), value, power)
     return vertical(made, is_corner, op.log(where(is_corner, value, 1.0)), 1.0, power)
 
 

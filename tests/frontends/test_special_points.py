@@ -45,7 +45,8 @@ def _beside(function: Reference, x: Any, order: int) -> Any:
     far, near = found
     if isnan(far) or isnan(near):
         return None
-    if abs(near) < mpf("1e-5") and abs(near) < abs(far) / 2:
+    # a second difference of a linear function is the rounding of its values
+    if abs(near) < mpf("1e-30") or (abs(near) < mpf("1e-5") and abs(near) < abs(far) / 2):
         return mpf(0)
     return near * mpf(inf) if abs(near) > abs(far) * mpf("1.05") else near
 

@@ -187,8 +187,9 @@ def _betaincinv_jvp(primals: Any, tangents: Any) -> Any:
     first, last = (gnp.where(is_end, each, 0.5) for each in (x, rest))
     at_end = first ** (a - 1) * last ** (b - 1) * gnp.exp(-betaln(a, b))
     end_t = y_t / gnp.where(is_end, at_end, 1.0)
-    least = gnp.where(gnp.logical_and(y > 0, y < 1), 0.0, np.nan)
-    x_t = gnp.where(is_there, x_t, gnp.where(is_end, end_t, least))
+    least = gnp.where(gnp.isnan(x), np.nan, 0.0)
+    # linear in the tangents, so that reverse mode has the nan too
+    x_t = gnp.where(is_there, x_t, gnp.where(is_end, end_t, least * (a_t + b_t + y_t)))
     return (x, rest), (x_t, -x_t)
 
 

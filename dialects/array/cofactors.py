@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
-from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.array.comparison import WhereOp
 from gradir.dialects.array.contraction import MatmulOp
@@ -16,7 +15,7 @@ from gradir.dialects.array.reductions import SumOp
 from gradir.dialects.array.slicing import ConcatOp, SliceOp
 from gradir.dialects.array.statistics import ProdOp
 from gradir.dialects.array.triangles import DiagonalOp
-from gradir.dialects.array.triangular import identity_like, require_square, solved
+from gradir.dialects.array.triangular import identity_like, require_like, require_square, solved
 from gradir.dialects.base.attributes import Attributes, Types
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
@@ -97,8 +96,7 @@ class CofactorSlopeOp(FactorOp):
     @classmethod
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         require_square(operands[0])
-        if operands[1] != operands[0]:
-            raise VerifyException(f"e must be like a, got {operands[1]} and {operands[0]}")
+        require_like(operands[1], operands[0], "e")
         return [operands[0]]
 
     def vjp(self, ct: Value, y: Value, a: Value, e: Value) -> Cotangents:

@@ -29,7 +29,14 @@ from gradir.dialects.array.used_columns import Runs, from_bounds, picked, put_ba
 from gradir.dialects.base.attributes import Attributes, Types, integers
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
-from gradir.dialects.base.shapes import compatible, element_of, is_tensor, shape_of, tensor
+from gradir.dialects.base.shapes import (
+    DYNAMIC,
+    compatible,
+    element_of,
+    is_tensor,
+    shape_of,
+    tensor,
+)
 from gradir.dialects.base.value import Value
 
 # Values that differ by no more of their size are equal: no digit of the difference is right.
@@ -77,7 +84,8 @@ def _count(attributes: Attributes, whole: int) -> int:
     bounds = integers(attributes, "columns", None)
     if bounds is None:
         return whole
-    if len(bounds) % 2 or bounds != sorted(bounds) or not all(0 <= k <= whole for k in bounds):
+    most = max([*bounds, 0]) if whole == DYNAMIC else whole
+    if len(bounds) % 2 or bounds != sorted(bounds) or not all(0 <= k <= most for k in bounds):
         raise VerifyException(
             f"columns must list where runs start and stop, ascending, up to {whole}, got {bounds}"
         )

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
-from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.array.contraction import MatmulOp
 from gradir.dialects.array.factorizations import FactorOp, of_each
 from gradir.dialects.array.movement import transposed
-from gradir.dialects.array.triangular import require_square
+from gradir.dialects.array.triangular import require_like, require_square
 from gradir.dialects.base.attributes import Attributes, Types
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
@@ -39,8 +38,7 @@ class SylvesterOp(FactorOp):
     @classmethod
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         require_square(operands[0])
-        if operands[1] != operands[0]:
-            raise VerifyException(f"q must be like a, got {operands[1]} and {operands[0]}")
+        require_like(operands[1], operands[0], "q")
         return [operands[0]]
 
     def vjp(self, ct: Value, y: Value, a: Value, q: Value) -> Cotangents:

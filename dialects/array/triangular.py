@@ -75,6 +75,13 @@ def require_right_side(a: Attribute, right: Attribute) -> None:
         raise VerifyException(f"b must be vectors or matrices like those of a, got {a} and {right}")
 
 
+def require_like(type_: Attribute, a: Attribute, name: str) -> None:
+    """An operand has the shape and the elements of a."""
+    is_like = is_tensor(type_) and element_of(type_) == element_of(a)
+    if not is_like or not compatible(shape_of(type_), shape_of(a)):
+        raise VerifyException(f"{name} must be like a, got {type_} and {a}")
+
+
 def as_columns(x: Value, matrices: Value) -> Value:
     """Vectors as matrices of one column; matrices as they are."""
     return reshaped(x, (*x.shape, 1)) if len(x.shape) < len(matrices.shape) else x

@@ -174,7 +174,6 @@ erf = _same_type(math.ErfOp, None)
 erfc = _same_type(special.ErfcOp, None)
 normal_density = _same_type(special.NormalDensityOp, None)
 normal_cdf = _same_type(special.NormalCdfOp, None)
-tanh_slope = _same_type(special.TanhSlopeOp, None)
 power = _same_type(math.PowFOp, None)
 # with the sign of the dividend
 truncated_remainder = _same_type(special.RemainderOp, arith.RemSIOp, arith.RemUIOp)

@@ -56,29 +56,6 @@ def slope(kind: type[SlopeOp], x: Value, **attributes: Any) -> Value:
 
 
 @irdl_op_definition
-class TanhSlopeOp(SlopeOp):
-    """1 / cosh(x) ** 2, the derivative of tanh.   vjp: ct * -2 * tanh(x) * y"""
-
-    name = "grad.tanh_slope"
-
-    def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
-        return [ct * (-2 * x.apply("tanh") * y)]
-
-    def body(self, x: Scalar) -> Scalar:
-        return b.tanh_slope(x)
-
-    def numpy(self, x: Any) -> Any:
-        return tanh_slope(x)
-
-
-def tanh_slope(x: Any) -> Any:
-    """1 / cosh(x) ** 2 of an array, without overflow."""
-    power = np.exp(-2 * np.abs(x))
-    share = 1 / (power + 1)
-    return power * 4 * share * share
-
-
-@irdl_op_definition
 class SigmoidSlopeOp(SlopeOp):
     """sigmoid(x) * sigmoid(-x), the derivative of sigmoid.   vjp: ct * -tanh(x / 2) * y"""
 
@@ -220,6 +197,6 @@ class SquareComplementOp(SlopeOp):
 
 
 OPS: tuple[type[TensorOp], ...] = (
-    TanhSlopeOp, SigmoidSlopeOp, GaussianOp, NormalDensityOp, NormalCdfOp, AtanSlopeOp,
+    SigmoidSlopeOp, GaussianOp, NormalDensityOp, NormalCdfOp, AtanSlopeOp,
     SquareComplementOp,
 )  # fmt: skip

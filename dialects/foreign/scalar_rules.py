@@ -107,7 +107,6 @@ UNARY: dict[type[Operation], Unary] = {
     special.ErfcOp: lambda ct, y, x: -(ct * (2 / sqrt(pi) * slope(GaussianOp, x))),
     special.NormalCdfOp: lambda ct, y, x: ct * slope(NormalDensityOp, x),
     special.NormalDensityOp: lambda ct, y, x: ct * -(x * y),
-    special.TanhSlopeOp: lambda ct, y, x: ct * (-2 * b.tanh(x) * y),
     math.ErfOp: lambda ct, y, x: ct * (2 / sqrt(pi) * slope(GaussianOp, x)),
 }
 

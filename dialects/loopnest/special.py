@@ -40,13 +40,6 @@ class ErfcOp(SpecialOp):
 
 
 @irdl_op_definition
-class TanhSlopeOp(SpecialOp):
-    """1 / cosh(x) ** 2, the derivative of tanh(x), with which it shares most of its code."""
-
-    name = "loopnest.tanh_slope"
-
-
-@irdl_op_definition
 class NormalCdfOp(SpecialOp):
     """(1 + erf(x / sqrt(2))) / 2, exact in its tails."""
 
@@ -79,5 +72,5 @@ class RemainderOp(IRDLOperation):
 
 
 OPS: tuple[type[IRDLOperation], ...] = (
-    ErfcOp, TanhSlopeOp, NormalCdfOp, NormalDensityOp, RemainderOp,
+    ErfcOp, NormalCdfOp, NormalDensityOp, RemainderOp,
 )  # fmt: skip

@@ -19,7 +19,7 @@ from gradir.dialects.base.access import Access, Row
 from gradir.dialects.base.diagnostics import LocatedError, location_text
 from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.base.shapes import element_of, is_float, is_unsigned, shape_of
-from gradir.dialects.building.slopes import normal_cdf, normal_density, tanh_slope
+from gradir.dialects.building.slopes import normal_cdf, normal_density
 from gradir.dialects.loopnest.loopnest import (
     CheckIndexOp,
     IndexOp,
@@ -36,7 +36,6 @@ from gradir.dialects.loopnest.special import (
     NormalDensityOp,
     RemainderOp,
     SpecialOp,
-    TanhSlopeOp,
 )
 from gradir.errors import IndexOutOfRange
 from gradir.interpreter.conversions import as_elements
@@ -48,7 +47,6 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 _SPECIAL: dict[type[SpecialOp], Callable[[Array], Array]] = {
     ErfcOp: np.vectorize(erfc, otypes=[np.float64]),
-    TanhSlopeOp: tanh_slope,
     NormalCdfOp: normal_cdf,
     NormalDensityOp: normal_density,
 }

@@ -40,6 +40,7 @@ WIDER = {32: np.float64, 64: np.longdouble}
 LARGEST_ERROR = {
     **dict.fromkeys(FUNCTIONS, 2.2),
     **{"cos": 2.8, "erfc": 3.5, "sin": 2.8, "sinh": 2.5, "tan": 3.5, "tanh": 2.6},
+    **{"normal_cdf": 3.8, "normal_density": 2.3},
     **dict.fromkeys(("exp", "exp2", "log", "pow"), 1.0),
 }
 REFERENCE_NOISE = {32: 0.0, 64: 0.0 if np.finfo(np.longdouble).nmant > 60 else 1.0}
@@ -84,7 +85,7 @@ def reference(name: str, *operands: Array) -> Array:
         return getattr(np, name)(*operands)
     if name in OTHER_NAME:
         return OTHER_NAME[name](*operands)
-    return {"erf": erf, "erfc": erfc, "rsqrt": reciprocal_root}[name](*operands)
+    return REFERENCES[name](*operands)
 
 
 def reciprocal_root(x: Array) -> Array:
@@ -122,6 +123,20 @@ def erfc_fraction(a: Array) -> Array:
 
 def root_pi(like: Array) -> Any:
     return np.sqrt(4 * np.arctan(like.dtype.type(1)))
+
+
+def normal_density(x: Array) -> Array:
+    return np.exp(-x * x / 2) / (np.sqrt(x.dtype.type(2)) * root_pi(x))
+
+
+def normal_cdf(x: Array) -> Array:
+    return erfc(-x / np.sqrt(x.dtype.type(2))) / 2
+
+
+REFERENCES = {
+    **{"erf": erf, "erfc": erfc, "rsqrt": reciprocal_root},
+    **{"normal_cdf": normal_cdf, "normal_density": normal_density},
+}
 
 
 def error_in_ulp(got: Array, wanted: Array) -> Array:

@@ -464,7 +464,6 @@ def _slopes() -> list[Case]:
         ]
 
     return [
-        *unary("grad.tanh_slope", lambda x: 1 / np.cosh(x) ** 2),
         *unary("grad.sigmoid_slope", lambda x: 1 / (2 + 2 * np.cosh(x))),
         *unary("grad.gaussian", lambda x: np.exp(-x * x)),
         *unary("grad.normal_density", lambda x: np.exp(-x * x / 2) / np.sqrt(2 * np.pi)),

@@ -45,7 +45,6 @@ MEANINGS: dict[str, Callable[..., Term]] = {
     **{"erf": sp.erf, "erfc": _erfc, "cbrt": sp.cbrt, "copysign": _copysign},
     "normal_cdf": lambda x: (1 + sp.erf(x / sp.sqrt(2))) / 2,
     "normal_density": lambda x: sp.exp(-x * x / 2) / sp.sqrt(2 * sp.pi),
-    "tanh_slope": lambda x: 1 / sp.cosh(x) ** 2,
     **{"abs": sp.Abs, "absf": sp.Abs, "sign": sp.sign},
     **{"hypot": lambda x, y: sp.sqrt(x * x + y * y), "sigmoid": lambda x: 1 / (1 + sp.exp(-x))},
     **{"greater": sp.Gt, "greater_equal": sp.Ge, "less": sp.Lt, "less_equal": sp.Le},

@@ -59,7 +59,6 @@ VECTOR_MATH: dict[type[Operation], str] = {
     math.ErfOp: "erf",
     math.PowFOp: "pow",
     special.ErfcOp: "erfc",
-    special.TanhSlopeOp: "tanh_slope",
     special.NormalCdfOp: "normal_cdf",
     special.NormalDensityOp: "normal_density",
 }

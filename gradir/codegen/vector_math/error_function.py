@@ -63,6 +63,7 @@ ERFC_LIMIT = {32: 10.1, 64: 27.3}  # erfc is zero from here on
 NORMAL_LIMIT = {32: 14.4, 64: 38.6}  # the normal distribution and its density are zero beyond
 INVERSE_ROOT_2_PI = 0.3989422804014327
 SQRT_HALF = 0.7071067811865476
+SQRT_HALF_REST = {32: 1.2101617104478969e-08, 64: -4.833646656726457e-17}  # what it is rounded by
 
 
 def erf(x: LaneValue) -> LaneValue:
@@ -112,28 +113,36 @@ def normal_cdf(x: LaneValue) -> LaneValue:
     """erfc(-x / sqrt(2)) / 2, the square of x before its scaling, so that no tail is inexact."""
     magnitude = abs(x).at_most(NORMAL_LIMIT[x.bits])
     scaled = magnitude * SQRT_HALF
+    # t and the quotient are corrected by the remainders of their divisions, of which there is one
     near, steep = scaled + 4.0, fma(scaled, 2.0, 1.0)
     reciprocal = 1.0 / (near * steep)
-    factor = polynomial((scaled - 4.0) * (steep * reciprocal), ERFC[x.bits])
-    quotient = factor * (near * reciprocal * 0.5)
-    p, shifted, scale = bell_parts(magnitude)
-    tail = scale.times(p * quotient, shifted)
+    of_near, of_steep = steep * reciprocal, near * reciprocal
+    t = (scaled - 4.0) * of_near
+    t = fma(fma(-t, near, scaled - 4.0), of_near, t)
+    factor = polynomial(t, ERFC[x.bits])
+    quotient = factor * of_steep
+    # to first order, of 1 / (1 + 2s) for the error of s, and of the exponential
+    scaled_error = fma(magnitude, SQRT_HALF_REST[x.bits], fma(magnitude, SQRT_HALF, -scaled))
+    p, shifted, scale, square_error = bell_parts(magnitude)
+    slack = fma(scaled_error * -2.0, of_steep, -square_error)
+    quotient = fma(fma(-quotient, steep, factor), of_steep, quotient * slack) + quotient
+    tail = scale.times(p * (quotient * 0.5), shifted)
+    tail = (scaled < 0.5).select(0.5 - erf_below_one(scaled) * 0.5, tail)
     return (x < 0.0).select(tail, 1.0 - tail)
 
 
 def normal_density(x: LaneValue) -> LaneValue:
     """exp(-x**2 / 2) / sqrt(2 pi), whose exponential LLVM shares with `normal_cdf`."""
-    p, shifted, scale = bell_parts(abs(x).at_most(NORMAL_LIMIT[x.bits]))
-    return scale.times(p * INVERSE_ROOT_2_PI, shifted)
+    p, shifted, scale, square_error = bell_parts(abs(x).at_most(NORMAL_LIMIT[x.bits]))
+    p = p * INVERSE_ROOT_2_PI
+    return scale.times(fma(-square_error, p, p), shifted)
 
 
-def bell_parts(x: LaneValue) -> tuple[LaneValue, LaneValue, Scale]:
-    """exp(-x**2 / 2), in the parts of `exponential_parts`."""
+def bell_parts(x: LaneValue) -> tuple[LaneValue, LaneValue, Scale, LaneValue]:
+    """exp(-square) in the parts of `exponential_parts`, and what x**2 / 2 is above the square."""
     half = x * 0.5
     square = x * half
-    p, shifted, scale = exponential_parts(-square)
-    # exp(-square - its error), to first order in the error
-    return fma(-fma(x, half, -square), p, p), shifted, scale
+    return *exponential_parts(-square), fma(x, half, -square)
 
 
 FUNCTIONS: dict[str, Callable[[LaneValue], LaneValue]] = {

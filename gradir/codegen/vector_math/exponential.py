@@ -56,8 +56,7 @@ EXP2_TAIL = {
 EXP_RANGE = {32: (-104.0, 89.0), 64: (-746.0, 710.0)}
 EXP2_RANGE = {32: (-151.0, 129.0), 64: (-1076.0, 1025.0)}
 EXPM1_RANGE = {32: (-18.0, 89.0), 64: (-40.0, 710.0)}
-# To here (e**2x - 1) / 2 is finite; from here on tanh is 1, and its slope subnormal.
-TANH_LIMIT = {32: 44.36, 64: 354.89}
+TANH_LIMIT = {32: 10.0, 64: 20.0}  # tanh is 1 from here on
 SINH_LIMIT = {32: 89.6, 64: 710.6}  # sinh and cosh are infinite from here on
 HALFWAY = 64  # 2**n is applied as 2**(n -+ HALFWAY) * 2**+-HALFWAY, both normal numbers
 
@@ -86,26 +85,11 @@ def expm1(x: LaneValue) -> LaneValue:
 
 
 def tanh(x: LaneValue) -> LaneValue:
-    """h / (h + 1) for h = expm1(2|x|) / 2, with the sign of x."""
-    h, reciprocal = tanh_parts(x)
-    y = h * reciprocal
-    # as exact as a division, whose place beside `tanh_slope` the reciprocal takes
-    return fma(fma(-y, h + 1.0, h), reciprocal, y).with_sign_of(x)
-
-
-def tanh_slope(x: LaneValue) -> LaneValue:
-    """(2 h + 1) / (h + 1)**2, h as above: of one x, LLVM shares the parts of both functions."""
-    h, reciprocal = tanh_parts(x)
-    slope = (h + 0.5) * reciprocal * (reciprocal + reciprocal)
-    return (abs(x) > TANH_LIMIT[x.bits]).select(0.0, slope)
-
-
-def tanh_parts(x: LaneValue) -> tuple[LaneValue, LaneValue]:
-    """h = expm1(2|x|) / 2, and 1 / (h + 1)."""
+    """expm1(2|x|) / (expm1(2|x|) + 2), with the sign of x."""
     magnitude = abs(x).at_most(TANH_LIMIT[x.bits])
-    _, p, power = reduced_expm1(magnitude + magnitude, exponent=-1)
-    h = fma(power, p, power - 0.5)
-    return h, 1.0 / (h + 1.0)
+    _, p, power = reduced_expm1(magnitude + magnitude)
+    e = fma(power, p, power - 1.0)
+    return (e / (e + 2.0)).with_sign_of(x)
 
 
 def sinh(x: LaneValue) -> LaneValue:
@@ -212,7 +196,6 @@ FUNCTIONS: dict[str, Callable[[LaneValue], LaneValue]] = {
     "exp2": exp2,
     "expm1": expm1,
     "tanh": tanh,
-    "tanh_slope": tanh_slope,
     "sinh": sinh,
     "cosh": cosh,
 }

@@ -18,17 +18,16 @@ func.func @markers(%x: tensor<3xf32> {grad.name = "x"}, %y: tensor<3xf32> {grad.
   func.return %one : tensor<3xf32>
 }
 func.func @slopes(%one: tensor<3xf32>, %number: f64) -> tensor<3xf32> {
-  %s0 = grad.tanh_slope %one : tensor<3xf32>
-  %s1 = grad.sigmoid_slope %one : tensor<3xf32>
+  %s0 = grad.sigmoid_slope %one : tensor<3xf32>
   %s2 = grad.gaussian %one : tensor<3xf32>
   %s3 = grad.atan_slope %one : tensor<3xf32>
   %s4 = grad.square_complement %one : tensor<3xf32>
-  %s5 = grad.tanh_slope %number : f64
+  %s5 = grad.sigmoid_slope %number : f64
   %density = grad.normal_density %one : tensor<3xf32>
   %cdf = grad.normal_cdf %one : tensor<3xf32>
   %gate = grad.tanh_softplus %one : tensor<3xf32>
-  %centered = grad.centered %s0, %s1 : tensor<3xf32>
-  %balanced = grad.balanced %s0, %s1 {axis = 0} : tensor<3xf32>
+  %centered = grad.centered %s0, %s2 : tensor<3xf32>
+  %balanced = grad.balanced %s0, %s2 {axis = 0} : tensor<3xf32>
   %complement = grad.softmax_complement %s2 {axis = -1} : tensor<3xf32>
   func.return %complement : tensor<3xf32>
 }
@@ -57,17 +56,16 @@ func.func @backward(%ct: tensor<2x3xf32>, %i: tensor<2x3xi64>, %l: tensor<f32>, 
 // CHECK-NEXT:   func.return %one : tensor<3xf32>
 // CHECK-NEXT: }
 //      CHECK: func.func @slopes(%one: tensor<3xf32>, %number: f64) -> tensor<3xf32> {
-// CHECK-NEXT:   %s0 = grad.tanh_slope %one : tensor<3xf32>
-// CHECK-NEXT:   %s1 = grad.sigmoid_slope %one : tensor<3xf32>
+// CHECK-NEXT:   %s0 = grad.sigmoid_slope %one : tensor<3xf32>
 // CHECK-NEXT:   %s2 = grad.gaussian %one : tensor<3xf32>
 // CHECK-NEXT:   %s3 = grad.atan_slope %one : tensor<3xf32>
 // CHECK-NEXT:   %s4 = grad.square_complement %one : tensor<3xf32>
-// CHECK-NEXT:   %s5 = grad.tanh_slope %number : f64
+// CHECK-NEXT:   %s5 = grad.sigmoid_slope %number : f64
 // CHECK-NEXT:   %density = grad.normal_density %one : tensor<3xf32>
 // CHECK-NEXT:   %cdf = grad.normal_cdf %one : tensor<3xf32>
 // CHECK-NEXT:   %gate = grad.tanh_softplus %one : tensor<3xf32>
-// CHECK-NEXT:   %centered = grad.centered %s0, %s1 : tensor<3xf32>
-// CHECK-NEXT:   %balanced = grad.balanced %s0, %s1 {axis = 0} : tensor<3xf32>
+// CHECK-NEXT:   %centered = grad.centered %s0, %s2 : tensor<3xf32>
+// CHECK-NEXT:   %balanced = grad.balanced %s0, %s2 {axis = 0} : tensor<3xf32>
 // CHECK-NEXT:   %complement = grad.softmax_complement %s2 {axis = -1} : tensor<3xf32>
 // CHECK-NEXT:   func.return %complement : tensor<3xf32>
 // CHECK-NEXT: }

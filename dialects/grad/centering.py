@@ -30,16 +30,17 @@ from gradir.dialects.building.nests import Read, nest
 from gradir.dialects.loopnest.loopnest import Output
 
 
-class LineOp(TensorOp):
-    """x and the shares p, of one type, in lines along `axis` (the last where absent)."""
+class LinesOp(TensorOp):
+    """Operands of one type, and a result like them, in lines along `axis` (the last where absent).
+
+    The first operand is x.
+    """
 
     SUMS_PRODUCTS: ClassVar[bool] = True
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("axis",)
     SAME_TYPE: ClassVar[bool] = True
 
     x = operand_def()
-    p = operand_def()
-    y = result_def()
     traits = traits_def(Pure())
 
     @classmethod
@@ -56,6 +57,13 @@ class LineOp(TensorOp):
     def reached(self, place: int, masks: Sequence[Value | None]) -> Value | None:
         [mask] = masks
         return None if mask is None else lines_reached(mask, [self.axis], mask.shape)
+
+
+class LineOp(LinesOp):
+    """x and the shares p."""
+
+    p = operand_def()
+    y = result_def()
 
     def line_sum(self, x: Value) -> Value:
         """The sum along the axis, repeated along it."""

@@ -2,53 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 
-from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
-from xdsl.traits import Pure
+from xdsl.irdl import irdl_op_definition, result_def
 
 from gradir.dialects.array.comparison import WhereOp
 from gradir.dialects.array.elementwise import ExpOp
-from gradir.dialects.array.lines import lines_reached
 from gradir.dialects.array.movement import BroadcastToOp
 from gradir.dialects.array.reductions import MaxOp, SumOp, narrowed, widened
 from gradir.dialects.array.transcendental import RoundOp
-from gradir.dialects.base.attributes import Attributes, Types, integer
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
-from gradir.dialects.base.shapes import normalize_axis, shape_of
+from gradir.dialects.base.shapes import shape_of
 from gradir.dialects.base.value import Scalar, Value
 from gradir.dialects.building import body as b
-from gradir.dialects.building.kinds import UnaryOp, require_elements
-from gradir.dialects.grad.centering import CenteredOp
+from gradir.dialects.building.kinds import UnaryOp
+from gradir.dialects.grad.centering import CenteredOp, LinesOp
 
 
-class SoftOp(TensorOp):
-    """An op on lines along `axis` (the last where absent)."""
+class SoftOp(LinesOp):
+    """An op of one operand on lines."""
 
-    SUMS_PRODUCTS: ClassVar[bool] = True
-    ATTRIBUTES: ClassVar[tuple[str, ...]] = ("axis",)
-    SAME_TYPE: ClassVar[bool] = True
-
-    x = operand_def()
     y = result_def()
-    traits = traits_def(Pure())
-
-    @classmethod
-    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
-        require_elements(operands[0], "float")
-        rank = len(shape_of(operands[0]))
-        normalize_axis(integer(attributes, "axis", -1), rank)
-        return [operands[0]]
-
-    @property
-    def axis(self) -> int:
-        return normalize_axis(integer(self.attributes, "axis", -1), len(shape_of(self.x.type)))
-
-    def reached(self, place: int, masks: Sequence[Value | None]) -> Value | None:
-        [mask] = masks
-        return None if mask is None else lines_reached(mask, [self.axis], mask.shape)
 
     def sum_along(self, x: Value) -> Value:
         """The sum along the axis, which is kept with extent 1."""

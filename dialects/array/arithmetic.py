@@ -21,6 +21,7 @@ from gradir.dialects.base.value import Scalar, Value
 from gradir.dialects.building import body as b
 from gradir.dialects.building.gate import by_convention, gated, zero_or_nan
 from gradir.dialects.building.kinds import BinaryOp, UnaryOp, require_number
+from gradir.dialects.building.slopes import SoftplusSlopeOp, slope
 
 # The smallest normal numbers, whose reciprocals are finite.
 _SMALLEST_F64, _SMALLEST_F32 = 2.0**-1022, 2.0**-126
@@ -126,12 +127,10 @@ class LogaddexpOp(_FloatBinaryOp):
     NUMPY: ClassVar[str] = "logaddexp"
 
     def vjp(self, ct: Value, y: Value, lhs: Value, rhs: Value) -> Cotangents:
-        from gradir.dialects.nn.activations import SigmoidOp
-
         # not exp(lhs - y): y is rounded, which counts where it is large
         stuck = LogicalAndOp.on(lhs.equal(rhs), IsinfOp.on(lhs))
         lead = WhereOp.on(stuck, lhs.full(0), lhs - rhs)
-        shares = SigmoidOp.on(lead), SigmoidOp.on(-lead)
+        shares = slope(SoftplusSlopeOp, lead), slope(SoftplusSlopeOp, -lead)
         empty = y.equal(-inf)
         return [ct * WhereOp.on(empty, y.full(0), share) for share in shares]
 

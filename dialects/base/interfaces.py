@@ -60,7 +60,6 @@ class TensorOp(IRDLOperation, ABC):
     HIDDEN: ClassVar[tuple[int, ...]] = ()
     # Bools that cost more to compute than to pack: derivatives keep them as bits.
     KEPT_AS_BITS: ClassVar[bool] = False
-    # The derivative reads the operand, and making the result again beside it costs next to nothing:
     # Operands without a derivative: an active one is refused.
     NOT_DIFFERENTIABLE: ClassVar[tuple[int, ...]] = ()
     # Elements of an operand meet cotangents of many results: those that reach none are taken as 0.

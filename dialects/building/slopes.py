@@ -56,6 +56,43 @@ def slope(kind: type[SlopeOp], x: Value, **attributes: Any) -> Value:
 
 
 @irdl_op_definition
+class SoftplusSlopeOp(SlopeOp):
+    """1 / (1 + exp(-x)), the derivative of softplus.   vjp: ct * sigmoid_slope(x)
+
+    nn.sigmoid has the same values, and a derivative made of its result, which costs no exponential.
+    """
+
+    name = "grad.softplus_slope"
+
+    def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
+        return [ct * slope(SigmoidSlopeOp, x)]
+
+    def body(self, x: Scalar) -> Scalar:
+        return logistic(x)
+
+    def numpy(self, x: Any) -> Any:
+        return numpy_logistic(x)
+
+
+def logistic(x: Scalar) -> Scalar:
+    """1 / (1 + exp(-x)), without overflow."""
+    small = small_exp(x)
+    positive = b.constant(x, 1) / (b.constant(x, 1) + small)
+    return b.select(x < 0, small * positive, positive)
+
+
+def small_exp(x: Scalar) -> Scalar:
+    """exp(-|x|), which is in [0, 1]."""
+    return b.exp(b.absolute(x) * -1)
+
+
+def numpy_logistic(x: Any) -> Any:
+    """1 / (1 + exp(-x)) of an array, without overflow."""
+    small = np.exp(-np.abs(x))
+    return np.where(x < 0, small, 1) / (1 + small)
+
+
+@irdl_op_definition
 class SigmoidSlopeOp(SlopeOp):
     """sigmoid(x) * sigmoid(-x), the derivative of sigmoid.   vjp: ct * -tanh(x / 2) * y"""
 
@@ -65,7 +102,7 @@ class SigmoidSlopeOp(SlopeOp):
         return [ct * (-((x * 0.5).apply("tanh") * y))]
 
     def body(self, x: Scalar) -> Scalar:
-        power = b.exp(b.absolute(x) * -1)
+        power = small_exp(x)
         share = 1 / (power + 1)
         return power * share * share
 
@@ -197,6 +234,6 @@ class SquareComplementOp(SlopeOp):
 
 
 OPS: tuple[type[TensorOp], ...] = (
-    SigmoidSlopeOp, GaussianOp, NormalDensityOp, NormalCdfOp, AtanSlopeOp,
+    SoftplusSlopeOp, SigmoidSlopeOp, GaussianOp, NormalDensityOp, NormalCdfOp, AtanSlopeOp,
     SquareComplementOp,
 )  # fmt: skip

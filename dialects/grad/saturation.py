@@ -17,6 +17,7 @@ from gradir.dialects.base.shapes import shape_of
 from gradir.dialects.base.value import Scalar, Value
 from gradir.dialects.building import body as b
 from gradir.dialects.building.kinds import UnaryOp
+from gradir.dialects.building.slopes import SoftplusSlopeOp, slope
 from gradir.dialects.grad.centering import CenteredOp, LinesOp
 
 
@@ -113,12 +114,10 @@ class TanhSoftplusOp(UnaryOp):
 
 def tanh_softplus_slope(x: Value) -> Value:
     """The derivative of tanh(softplus(x))."""
-    from gradir.dialects.nn.activations import SigmoidOp
-
     # tanh(softplus(x)) is s * (1 + r) / (1 + r ** 2)
-    r = SigmoidOp.on(-x)
+    r = slope(SoftplusSlopeOp, -x)
     share = r / (1 + r * r)
-    return 4 * SigmoidOp.on(x) * share * share
+    return 4 * slope(SoftplusSlopeOp, x) * share * share
 
 
 OPS: tuple[type[TensorOp], ...] = (SoftmaxComplementOp, TanhSoftplusOp)

@@ -22,8 +22,12 @@ from gradir.dialects.building.slopes import (
     NormalCdfOp,
     NormalDensityOp,
     SigmoidSlopeOp,
+    SoftplusSlopeOp,
+    logistic,
     normal_cdf,
+    numpy_logistic,
     slope,
+    small_exp,
 )
 from gradir.dialects.grad.centering import BalancedOp, CenteredOp
 from gradir.dialects.grad.saturation import (
@@ -64,7 +68,7 @@ class SigmoidOp(UnaryOp):
         return logistic(x)
 
     def numpy(self, x: Any) -> Any:
-        return _numpy_logistic(x)
+        return numpy_logistic(x)
 
 
 class ActivationOp(UnaryOp):
@@ -78,23 +82,6 @@ class ActivationOp(UnaryOp):
         return [narrowed(widened(ct) * self.derivative(widened(x)), ct.type)]
 
 
-def logistic(x: Scalar) -> Scalar:
-    """1 / (1 + exp(-x)), without overflow."""
-    small = small_exp(x)
-    positive = b.constant(x, 1) / (b.constant(x, 1) + small)
-    return b.select(x < 0, small * positive, positive)
-
-
-def small_exp(x: Scalar) -> Scalar:
-    """exp(-|x|), which is in [0, 1]."""
-    return b.exp(b.absolute(x) * -1)
-
-
-def _numpy_logistic(x: Any) -> Any:
-    small = np.exp(-np.abs(x))
-    return np.where(x < 0, small, 1) / (1 + small)
-
-
 @irdl_op_definition
 class SiluOp(ActivationOp):
     """x * sigmoid(x), without overflow.   vjp: ct * (s + x * s'), s = sigmoid(x)"""
@@ -102,13 +89,13 @@ class SiluOp(ActivationOp):
     name = "nn.silu"
 
     def derivative(self, x: Value) -> Value:
-        return SigmoidOp.on(x) + x * slope(SigmoidSlopeOp, x)
+        return slope(SoftplusSlopeOp, x) + x * slope(SigmoidSlopeOp, x)
 
     def body(self, x: Scalar) -> Scalar:
         return x * logistic(x)
 
     def numpy(self, x: Any) -> Any:
-        return x * _numpy_logistic(x)
+        return x * numpy_logistic(x)
 
 
 # gelu's tanh form: tanh(TANH_SCALE * (x + TANH_CUBIC * x**3)).
@@ -140,7 +127,7 @@ class GeluOp(ActivationOp):
             square = x * x
             doubled = x * (1 + square * TANH_CUBIC) * (2 * TANH_SCALE)
             steepness = (1 + square * (3 * TANH_CUBIC)) * (2 * TANH_SCALE)
-            return SigmoidOp.on(doubled) + x * slope(SigmoidSlopeOp, doubled) * steepness
+            return slope(SoftplusSlopeOp, doubled) + x * slope(SigmoidSlopeOp, doubled) * steepness
         return slope(NormalCdfOp, x) + x * slope(NormalDensityOp, x)
 
     def body(self, x: Scalar) -> Scalar:
@@ -153,7 +140,7 @@ class GeluOp(ActivationOp):
 
     def numpy(self, x: Any) -> Any:
         if self.is_tanh:
-            return x * _numpy_logistic(x * (1 + x * x * TANH_CUBIC) * (2 * TANH_SCALE))
+            return x * numpy_logistic(x * (1 + x * x * TANH_CUBIC) * (2 * TANH_SCALE))
         return x * normal_cdf(x)
 
 
@@ -195,7 +182,7 @@ class SoftplusOp(ActivationOp):
         return number(self.attributes, "beta", 1.0)
 
     def derivative(self, x: Value) -> Value:
-        return SigmoidOp.on(x if self.beta == 1 else x * self.beta)
+        return slope(SoftplusSlopeOp, x if self.beta == 1 else x * self.beta)
 
     def body(self, x: Scalar) -> Scalar:
         beta, positive = b.constant(x, self.beta), b.maximum(x, b.constant(x, 0))
@@ -214,7 +201,7 @@ class LogsigmoidOp(ActivationOp):
     name = "nn.logsigmoid"
 
     def derivative(self, x: Value) -> Value:
-        return SigmoidOp.on(-x)
+        return slope(SoftplusSlopeOp, -x)
 
     def body(self, x: Scalar) -> Scalar:
         return b.minimum(x, b.constant(x, 0)) - b.log1p(small_exp(x))

@@ -26,7 +26,7 @@ from gradir.dialects.base.shapes import (
 from gradir.dialects.base.value import Value
 from gradir.dialects.building.gate import unless_nan
 from gradir.dialects.building.kinds import require_elements
-from gradir.dialects.building.slopes import SigmoidSlopeOp, slope
+from gradir.dialects.building.slopes import SigmoidSlopeOp, SoftplusSlopeOp, slope
 from gradir.dialects.nn.activations import SigmoidOp
 
 
@@ -122,7 +122,7 @@ class GluOp(TensorOp):
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
         wide = widened(ct)
         values, gates = self._halves(widened(x))
-        to_values = wide * SigmoidOp.on(gates)
+        to_values = wide * slope(SoftplusSlopeOp, gates)
         to_gates = wide * (values * slope(SigmoidSlopeOp, gates))
         return [narrowed(ConcatOp.on(to_values, to_gates, axis=self.axis), x.type)]
 

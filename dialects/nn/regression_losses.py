@@ -32,8 +32,9 @@ from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import element_of, shape_of, tensor
 from gradir.dialects.base.value import Value
 from gradir.dialects.building.kinds import one_shape, require_elements, require_equal_types
+from gradir.dialects.building.slopes import SoftplusSlopeOp, slope
 from gradir.dialects.grad.nll import REDUCTIONS
-from gradir.dialects.nn.activations import ReluOp, SigmoidOp
+from gradir.dialects.nn.activations import ReluOp
 
 
 class RegressionLossOp(TensorOp):
@@ -286,7 +287,7 @@ class BceWithLogitsOp(RegressionLossOp):
         return linear + Log1pOp.on(ExpOp.on(-AbsOp.on(x)))
 
     def slopes(self, x: Value, target: Value) -> tuple[Value, Value]:
-        return (1 - target) * SigmoidOp.on(x) - target * SigmoidOp.on(-x), -x
+        return (1 - target) * slope(SoftplusSlopeOp, x) - target * slope(SoftplusSlopeOp, -x), -x
 
     def numpy_each(self, x: Any, target: Any) -> Any:
         zero = np.zeros((), x.dtype)

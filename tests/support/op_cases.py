@@ -464,6 +464,7 @@ def _slopes() -> list[Case]:
         ]
 
     return [
+        *unary("grad.softplus_slope", lambda x: 1 / (1 + np.exp(-x))),
         *unary("grad.sigmoid_slope", lambda x: 1 / (2 + 2 * np.cosh(x))),
         *unary("grad.gaussian", lambda x: np.exp(-x * x)),
         *unary("grad.normal_density", lambda x: np.exp(-x * x / 2) / np.sqrt(2 * np.pi)),

@@ -23,6 +23,7 @@ func.func @slopes(%one: tensor<3xf32>, %number: f64) -> tensor<3xf32> {
   %s3 = grad.atan_slope %one : tensor<3xf32>
   %s4 = grad.square_complement %one : tensor<3xf32>
   %s5 = grad.sigmoid_slope %number : f64
+  %s6 = grad.softplus_slope %one : tensor<3xf32>
   %density = grad.normal_density %one : tensor<3xf32>
   %cdf = grad.normal_cdf %one : tensor<3xf32>
   %gate = grad.tanh_softplus %one : tensor<3xf32>
@@ -61,6 +62,7 @@ func.func @backward(%ct: tensor<2x3xf32>, %i: tensor<2x3xi64>, %l: tensor<f32>, 
 // CHECK-NEXT:   %s3 = grad.atan_slope %one : tensor<3xf32>
 // CHECK-NEXT:   %s4 = grad.square_complement %one : tensor<3xf32>
 // CHECK-NEXT:   %s5 = grad.sigmoid_slope %number : f64
+// CHECK-NEXT:   %s6 = grad.softplus_slope %one : tensor<3xf32>
 // CHECK-NEXT:   %density = grad.normal_density %one : tensor<3xf32>
 // CHECK-NEXT:   %cdf = grad.normal_cdf %one : tensor<3xf32>
 // CHECK-NEXT:   %gate = grad.tanh_softplus %one : tensor<3xf32>

@@ -9,7 +9,9 @@ from fuzz.campaign import Fault
 from fuzz.levels import LEVELS, level
 
 FOUND = Path(__file__).parent / "found"
-ENDINGS = {"traced": ".py", "tensor": ".mlir", "ranks": ".ranks", "mutants": ".txt"}
+ENDINGS = {
+    "traced": ".py", "tensor": ".mlir", "ranks": ".ranks", "points": ".points", "mutants": ".txt",
+}  # fmt: skip
 
 
 def command(fault: Fault) -> str:

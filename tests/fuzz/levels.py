@@ -12,6 +12,7 @@ LEVELS = {
     "traced": "fuzz.traced_level",
     "tensor": "fuzz.text_level",
     "ranks": "fuzz.ranks_level",
+    "points": "fuzz.points_level",
     "mutants": "fuzz.mutants",
 }
 

@@ -11,7 +11,7 @@ from fuzz.worker import Worker
 
 SEED = 0
 CHUNKS = 8
-PROGRAMS = {"traced": 8, "tensor": 12, "ranks": 3, "mutants": 200}
+PROGRAMS = {"traced": 8, "tensor": 12, "ranks": 3, "points": 4, "mutants": 200}
 """Cases of each level in a chunk: two minutes of a core in all."""
 
 

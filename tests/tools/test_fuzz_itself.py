@@ -30,6 +30,7 @@ from gradir.dialects.array.elementwise import MultiplyOp, SinOp
 from gradir.dialects.array.movement import PermuteDimsOp
 from gradir.dialects.building import body
 from gradir.dialects.comm.collectives import BroadcastOp
+from gradir.dialects.grad.gates import Gates
 from gradir.dialects.grad.grad import BarrierOp
 
 
@@ -74,6 +75,22 @@ def test_a_wrong_factor_in_a_derivative(check: str, monkeypatch: pytest.MonkeyPa
         return
     text = found_and_shrunk("tensor", (check,), "gradients and differences", first=350)
     assert "array.sin" in text and len(statements(text)) <= 4, text
+
+
+def test_a_gate_that_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    def ungated(
+        self: Any, op: Any, rule: Any, cts: Any, results: Any, operands: Any, _: Any
+    ) -> Any:
+        return rule(op, cts, results, operands)
+
+    monkeypatch.setattr(Gates, "flow", ungated)
+    case = level("points").make(0)
+    outcome = run_subject("points", case)
+    assert outcome.key == "a derivative is not that of what was selected, gradients", outcome.detail
+    run = partial(run_subject, "points")
+    smallest = shrink(case, outcome.key, level("points").smaller, run, 600)
+    assert len(smallest.steps) <= 2
+    assert run_text("points", f"\n\n{level('points').write(smallest)}").key == outcome.key
 
 
 def test_a_wrong_factor_in_a_traced_program(monkeypatch: pytest.MonkeyPatch) -> None:

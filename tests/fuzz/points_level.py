@@ -1,0 +1,292 @@
+"""Level 4: elementwise functions with selections at special points: 0, ends of domains, infinity,
+nan. Their derivatives must be, element by element, the derivatives of what the selections took.
+
+The reference is the function without selections: one for each way that they decide.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from random import Random
+from typing import Any
+
+import numpy as np
+
+import gradir
+import gradir.nn as nn
+import gradir.numpy as gnp
+import gradir.scipy as scipy
+from fuzz.outcome import Broken, Outcome
+from fuzz.trial import Array, interpreted, native
+from fuzz.verdict import refusals_allowed
+
+POINTS = (
+    0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0, 3.7, -3.7, 1e-8, -1e-8, 1e-300, 1e300, -1e300,
+    30.0, -30.0, 800.0, -800.0, np.inf, -np.inf, np.nan,
+)  # fmt: skip
+PAIRS = 60
+UNARY = """
+gnp.sqrt({0})
+gnp.log({0})
+1.0 / {0}
+gnp.exp({0})
+gnp.expm1({0})
+gnp.log1p({0})
+gnp.asin({0})
+gnp.acos({0})
+gnp.acosh({0})
+gnp.atanh({0})
+gnp.cbrt({0})
+gnp.abs({0})
+gnp.sin({0})
+gnp.tanh({0})
+gnp.square({0})
+{0} ** 1.5
+{0} ** -1.0
+2.0 * {0}
+{0} - 1.0
+{0} * 0.0
+gnp.clip({0}, 0.0, 2.0)
+nn.relu({0})
+nn.softplus({0})
+nn.silu({0})
+nn.elu({0})
+scipy.special.gammaln({0})
+scipy.special.erfinv({0})
+scipy.special.ndtri({0})
+scipy.special.entr({0})
+scipy.special.erfcx({0})
+"""
+BINARY = """
+{0} + {1}
+{0} - {1}
+{0} * {1}
+{0} / {1}
+gnp.maximum({0}, {1})
+gnp.minimum({0}, {1})
+gnp.pow({0}, {1})
+gnp.atan2({0}, {1})
+gnp.hypot({0}, {1})
+gnp.logaddexp({0}, {1})
+scipy.special.xlogy({0}, {1})
+"""
+SELECTIONS = """
+{0} > 0.0
+{0} >= 1.0
+gnp.abs({0}) < 1.0
+{0} < {1}
+gnp.isfinite({0})
+{0} != 0.0
+"""
+FORMS = tuple(tuple(text.strip().splitlines()) for text in (UNARY, BINARY))
+CONDITIONS = tuple(SELECTIONS.strip().splitlines())
+FIRST, SECOND = ("gradients", "tangents"), ("reverse on reverse", "forward on reverse")
+NATIVE = 3
+"""One of so many cases goes through native code."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A value of others by their numbers; with a condition, of the last two the one it takes.
+
+    0 and 1 are the arguments, 2 the first step.
+    """
+
+    text: str
+    operands: tuple[int, ...]
+    selects: bool = False
+
+
+@dataclass(frozen=True)
+class PointsCase:
+    """The steps of a function, of which the last is the result, and the seed of its points."""
+
+    steps: tuple[Step, ...]
+    seed: int
+
+
+def make(seed: int) -> PointsCase:
+    """The case of a seed."""
+    choose = Random(seed)
+    steps: list[Step] = []
+    for _ in range(choose.randint(2, 7)):
+        steps.append(_random_step(choose, len(steps) + 2))
+    steps.append(_random_selection(choose, len(steps) + 2))
+    if choose.random() < 0.5:
+        steps.append(_random_step(choose, len(steps) + 2))
+    return PointsCase(tuple(steps), seed)
+
+
+def _random_step(choose: Random, count: int) -> Step:
+    if choose.random() < 0.2:
+        return _random_selection(choose, count)
+    forms = FORMS[choose.random() < 0.4]
+    return Step(choose.choice(forms), (_operand(choose, count), _operand(choose, count)))
+
+
+def _random_selection(choose: Random, count: int) -> Step:
+    operands = tuple(_operand(choose, count) for _ in range(4))
+    return Step(choose.choice(CONDITIONS), operands, selects=True)
+
+
+def _operand(choose: Random, count: int) -> int:
+    """Mostly one of the last values."""
+    return max(count - 1 - int(choose.expovariate(0.7)), choose.randint(0, 1))
+
+
+Pick = Callable[[Any, Any, Any], Any]
+NAMES = {"gnp": gnp, "nn": nn, "scipy": scipy}
+
+
+def value_of(steps: Sequence[Step], pick: Pick, x: Any, y: Any) -> Any:
+    """The function's value; `pick(condition, one, other)` selects."""
+    values = [x, y]
+    for step in steps:
+        given = [values[k] for k in step.operands]
+        names = [f"v{k}" for k in range(len(given))]
+        made = eval(step.text.format(*names), NAMES | dict(zip(names, given, strict=True)))
+        values.append(pick(made, given[-2], given[-1]) if step.selects else made)
+    return values[-1]
+
+
+def derivatives(pick: Pick, steps: Sequence[Step]) -> Callable[[Any, Any], Any]:
+    """The function of x and y that has all derivatives of both orders and modes."""
+
+    def value(x: Any, y: Any) -> Any:
+        return value_of(steps, pick, x, y)
+
+    first = gradir.grad(lambda x, y: gnp.sum(value(x, y)), argnums=(0, 1))
+
+    def weighted(x: Any, y: Any) -> Any:
+        to_x, to_y = first(x, y)
+        return gnp.sum(to_x) + 0.5 * gnp.sum(to_y)
+
+    def f(x: Any, y: Any) -> Any:
+        along = gnp.ones_like(x), 0.5 * gnp.ones_like(x)
+        return (
+            *first(x, y),
+            gradir.jvp(value, (x, y), along)[1],
+            *gradir.grad(weighted, argnums=(0, 1))(x, y),
+            *gradir.jvp(first, (x, y), along)[1],
+        )
+
+    return f
+
+
+PARTS = ("x", "y", "x", "x", "y", "x", "y")
+ORDERS = (FIRST[0], FIRST[0], FIRST[1], SECOND[0], SECOND[0], SECOND[1], SECOND[1])
+
+
+def points_of(seed: int) -> tuple[Array, Array]:
+    """Pairs of special points."""
+    generator = np.random.default_rng(seed)
+    x, y = generator.choice(np.array(POINTS), (2, PAIRS))
+    return x, y
+
+
+def check(case: PointsCase) -> Outcome:
+    """Fine, or an exception."""
+    x, y = points_of(case.seed)
+    with refusals_allowed("derivatives at special points"):
+        module = gradir.trace(derivatives(gnp.where, case.steps), x, y)
+        found = interpreted(module, "f", [x, y])
+        for decided, rows in ways(case.steps, x, y):
+            plain = gradir.trace(derivatives(_Decided(decided), case.steps), x, y)
+            wanted = interpreted(plain, "f", [x, y])
+            _compare("a derivative is not that of what was selected", found, wanted, rows, x, y)
+        if case.seed % NATIVE == 0:
+            made = native(module, "f", [x, y])
+            every = np.arange(PAIRS)
+            _compare("native code has other derivatives", made, found, every, x, y, rough=True)
+    return Outcome("fine", done=("points",))
+
+
+class _Decided:
+    """Takes one side of each selection, by a list of decisions."""
+
+    def __init__(self, decided: Sequence[bool]):
+        self.decided = decided
+        self.steps = 0
+
+    def __call__(self, condition: Any, one: Any, other: Any) -> Any:
+        takes = self.decided[self.steps % len(self.decided)]
+        self.steps += 1
+        return one if takes else other
+
+
+def ways(steps: Sequence[Step], x: Array, y: Array) -> Iterator[tuple[tuple[bool, ...], Array]]:
+    """The ways in which selections decide, and the places of the pairs that go each way."""
+    seen: list[Any] = []
+
+    def pick(condition: Any, one: Any, other: Any) -> Any:
+        seen.append(condition)
+        return gnp.where(condition, one, other)
+
+    def f(x: Any, y: Any) -> Any:
+        seen.clear()
+        value_of(steps, pick, x, y)
+        return tuple(seen)
+
+    module = gradir.trace(f, x, y)
+    table = np.stack(interpreted(module, "f", [x, y]), axis=-1)
+    for row in np.unique(table, axis=0):
+        yield tuple(map(bool, row)), np.flatnonzero((table == row).all(axis=-1))
+
+
+def _compare(
+    promise: str, found: Sequence[Array], wanted: Sequence[Array], rows: Array, x: Array, y: Array,
+    rough: bool = False,
+) -> None:  # fmt: skip
+    for order, part, one, other in zip(ORDERS, PARTS, found, wanted, strict=True):
+        for k in rows:
+            if not _is_close(float(one[k]), float(other[k]), rough):
+                at = f"at x = {x[k]}, y = {y[k]}: {one[k]}, not {other[k]}"
+                raise Broken(f"{promise}, {order}", f"by {part} {at}")
+
+
+def _is_close(one: float, other: float, rough: bool) -> bool:
+    if np.isfinite(one) != np.isfinite(other):
+        return False
+    if not np.isfinite(one):
+        return np.isnan(one) == np.isnan(other) and (np.isnan(one) or one == other)
+    return abs(one - other) <= (1e-4 if rough else 1e-9) * max(abs(one), abs(other))
+
+
+def smaller(case: PointsCase) -> Iterator[PointsCase]:
+    """Cases with a step less, whose first operand stands for it."""
+    for k in range(len(case.steps)):
+        number = k + 2
+        stands = case.steps[k].operands[-1 if case.steps[k].selects else 0]
+        rest = [
+            replace(s, operands=tuple(_moved(o, number, stands) for o in s.operands))
+            for s in case.steps[k + 1 :]
+        ]
+        steps = (*case.steps[:k], *rest)
+        if any(step.selects for step in steps):
+            yield replace(case, steps=steps)
+
+
+def _moved(operand: int, removed: int, stands: int) -> int:
+    return stands if operand == removed else operand - (operand > removed)
+
+
+def write(case: PointsCase) -> str:
+    """The text that a file of it holds: the function, and the case as data."""
+    lines = [f"// {_line(k + 2, step)}" for k, step in enumerate(case.steps)]
+    data = [[s.text, s.operands, s.selects] for s in case.steps]
+    return "\n".join([*lines, json.dumps([case.seed, data])]) + "\n"
+
+
+def _line(number: int, step: Step) -> str:
+    names = ["x" if k == 0 else "y" if k == 1 else f"v{k}" for k in step.operands]
+    made = step.text.format(*names)
+    made = f"gnp.where({made}, {names[-2]}, {names[-1]})" if step.selects else made
+    return f"v{number} = {made}"
+
+
+def read(text: str) -> PointsCase:
+    """The case of a file."""
+    seed, data = json.loads(text.strip().splitlines()[-1])
+    return PointsCase(tuple(Step(t, tuple(o), s) for t, o, s in data), seed)

@@ -248,7 +248,9 @@ def _are_close(one: Array, other: Array, at: Sequence[Array]) -> Array:
     """Whether derivatives agree. Far from 1 what is finite is often rounding alone."""
     ordinary = np.all([(np.abs(a) >= 0.1) & (np.abs(a) < 10) for a in at], axis=0)
     with np.errstate(invalid="ignore"):
-        near = np.abs(one - other) <= 1e-6 * np.maximum(np.abs(one), np.abs(other))
+        near = np.abs(one - other) <= 1e-6 * np.maximum(
+            np.maximum(np.abs(one), np.abs(other)), 1e-3
+        )
     both = np.isfinite(one) & np.isfinite(other)
     same = (one == other) | (np.isnan(one) & np.isnan(other))
     return np.where(both, near | ~ordinary, same)

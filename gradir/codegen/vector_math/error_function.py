@@ -59,11 +59,17 @@ ERFC = {
         -8.569885742265008e-09,
     ),
 }
+# exp(x**2 / 2) (1 - cdf(x)) / t in t = 1 / (1 + x / 2) for x >= 0: error 2**-25, and 1/2 at 0.
+NORMAL_TAIL32 = (
+    *(0.1994805932044983, 0.19917619228363037, 0.1534675806760788, 0.022115064784884453),
+    *(0.05641831457614899, -0.41407808661460876, 0.36191388964653015, 0.08158910274505615),
+    *(-0.3070434331893921, 0.18572476506233215, -0.03876398876309395),
+)
 ERFC_LIMIT = {32: 10.1, 64: 27.3}  # erfc is zero from here on
 NORMAL_LIMIT = {32: 14.4, 64: 38.6}  # the normal distribution and its density are zero beyond
 INVERSE_ROOT_2_PI = 0.3989422804014327
 SQRT_HALF = 0.7071067811865476
-SQRT_HALF_REST = {32: 1.2101617104478969e-08, 64: -4.833646656726457e-17}  # what it is rounded by
+SQRT_HALF_REST = -4.833646656726457e-17  # what it is rounded by
 
 
 def erf(x: LaneValue) -> LaneValue:
@@ -112,7 +118,26 @@ def erfc(x: LaneValue) -> LaneValue:
 def normal_cdf(x: LaneValue) -> LaneValue:
     """erfc(-x / sqrt(2)) / 2, the square of x before its scaling, so that no tail is inexact."""
     magnitude = abs(x).at_most(NORMAL_LIMIT[x.bits])
-    scaled = magnitude * SQRT_HALF
+    tail = normal_tail32(magnitude) if x.bits == 32 else normal_tail64(magnitude)
+    return (x < 0.0).select(tail, 1.0 - tail)
+
+
+def normal_tail32(x: LaneValue) -> LaneValue:
+    """1 - cdf(x) for x >= 0."""
+    half = x * 0.5
+    below = half + 1.0
+    t = 1.0 / below
+    # what t is too small by, of itself; the tail is about t**1.2
+    rest = fma(-t, below, 1.0) - t * (half - (below - 1.0))
+    p, shifted, scale, square_error = bell_parts(x)
+    quotient = polynomial(t, NORMAL_TAIL32) * t
+    quotient = fma(fma(rest, 1.2, -square_error), quotient, quotient)
+    return scale.times(p * quotient, shifted)
+
+
+def normal_tail64(x: LaneValue) -> LaneValue:
+    """As normal_tail32."""
+    scaled = x * SQRT_HALF
     # t and the quotient are corrected by the remainders of their divisions, of which there is one
     near, steep = scaled + 4.0, fma(scaled, 2.0, 1.0)
     reciprocal = 1.0 / (near * steep)
@@ -122,13 +147,12 @@ def normal_cdf(x: LaneValue) -> LaneValue:
     factor = polynomial(t, ERFC[x.bits])
     quotient = factor * of_steep
     # to first order, of 1 / (1 + 2s) for the error of s, and of the exponential
-    scaled_error = fma(magnitude, SQRT_HALF_REST[x.bits], fma(magnitude, SQRT_HALF, -scaled))
-    p, shifted, scale, square_error = bell_parts(magnitude)
+    scaled_error = fma(x, SQRT_HALF_REST, fma(x, SQRT_HALF, -scaled))
+    p, shifted, scale, square_error = bell_parts(x)
     slack = fma(scaled_error * -2.0, of_steep, -square_error)
     quotient = fma(fma(-quotient, steep, factor), of_steep, quotient * slack) + quotient
     tail = scale.times(p * (quotient * 0.5), shifted)
-    tail = (scaled < 0.5).select(0.5 - erf_below_one(scaled) * 0.5, tail)
-    return (x < 0.0).select(tail, 1.0 - tail)
+    return (scaled < 0.5).select(0.5 - erf_below_one(scaled) * 0.5, tail)
 
 
 def normal_density(x: LaneValue) -> LaneValue:

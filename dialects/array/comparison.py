@@ -249,6 +249,15 @@ class WhereOp(ElementwiseOp):
         update = x.ssa.owner
         if isinstance(update, IndexUpdateOp) and update.x is y.ssa and x.ssa.has_one_use():
             return update.where(cond)
+        return self._without_equal_choice(cond, x, y)
+
+    def _without_equal_choice(self, cond: Value, x: Value, y: Value) -> Value | None:
+        """The choice from what an operand chooses by the same condition."""
+        inner, other = x.ssa.owner, y.ssa.owner
+        if isinstance(inner, WhereOp) and inner.cond is cond.ssa:
+            return cond.choose(x.emitter.value(inner.x), y)
+        if isinstance(other, WhereOp) and other.cond is cond.ssa:
+            return cond.choose(x, x.emitter.value(other.y))
         return None
 
     def body(self, cond: Scalar, x: Scalar, y: Scalar) -> Scalar:

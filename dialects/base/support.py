@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
+from typing import TypeAlias
 
 from xdsl.ir import Block, Operation, SSAValue
 
@@ -19,6 +21,11 @@ from gradir.dialects.base.value import Emitter, Value
 _LONGEST_CHAIN = 200
 _DEEPEST_MASK = 100
 _MOST_PARTS = 32
+# Conjunctions of more bools, unions of more conjunctions, and deeper bools are read as one.
+_MOST_FACTORS, _MOST_ALTERNATIVES, _DEEPEST_READ = 12, 8, 5
+
+Factor: TypeAlias = "tuple[SSAValue | Mask, bool]"
+"""Bools, and whether they must be true or false."""
 
 
 Box = tuple[tuple[int, int, int], ...]
@@ -29,13 +36,22 @@ Box = tuple[tuple[int, int, int], ...]
 class Mask:
     """Bools of a support, emitted where they are first asked for; `where` makes them.
 
-    `boxes` are its places, where they are known; `depth` is that of the masks it is made of.
+    `boxes` are its places, where they are known; `depth` is that of the masks it is made of. It
+    holds where all `factors` do, and is the conjunction of two `parts`, if there are any; a union
+    has `alternatives`.
     """
 
     where: Callable[[Emitter], Value]
     boxes: tuple[Box, ...] = ()
     depth: int = 0
+    parts: tuple[Mask, ...] = ()
+    factors: tuple[Factor, ...] = ()
+    alternatives: tuple[Mask, ...] = ()
     emitted: dict[Block, Value] = field(default_factory=dict[Block, Value])
+
+    def __post_init__(self) -> None:
+        self.factors = self.factors or ((self, True),)
+        self.alternatives = self.alternatives or (self,)
 
     def on(self, emitter: Emitter) -> Value:
         """The bools, for code of the emitter's block."""
@@ -45,9 +61,31 @@ class Mask:
         return emitter.value(found.ssa)
 
     @staticmethod
-    def of(bools: SSAValue) -> Mask:
-        """The mask whose bools are a value."""
-        return Mask(lambda emitter: emitter.value(bools))
+    def of(bools: SSAValue, deep: int = _DEEPEST_READ) -> Mask:
+        """The mask whose bools are a value, read through so many ops that make it."""
+        made, owner = Mask(lambda emitter: emitter.value(bools)), bools.owner
+        made.factors = ((bools, True),)
+        if not isinstance(owner, Operation) or not deep:
+            return made
+        if owner.name == "array.logical_not":
+            made.factors = ((owner.operands[0], False),)
+        elif owner.name == "array.logical_and":
+            made.meet(*(Mask.of(each, deep - 1) for each in owner.operands))
+        elif owner.name == "array.logical_or":
+            one, other = (Mask.of(each, deep - 1) for each in owner.operands)
+            made.unite(_merged([*one.alternatives, *other.alternatives]))
+        return made
+
+    def meet(self, one: Mask, other: Mask) -> None:
+        """Note that it is the conjunction of two."""
+        factors = _joined(one, other)
+        if len(factors) <= _MOST_FACTORS:
+            self.parts, self.factors = (one, other), factors
+
+    def unite(self, alternatives: Sequence[Mask]) -> None:
+        """Note that it is the union of some."""
+        if 1 < len(alternatives) <= _MOST_ALTERNATIVES:
+            self.alternatives = tuple(alternatives)
 
     def then(self, change: Callable[[Value], Value]) -> Mask | None:
         """The mask of the changed bools; None where it would be too deep."""
@@ -62,6 +100,19 @@ def made_of(
     return None if depth > _DEEPEST_MASK else Mask(where, boxes, depth)
 
 
+def _joined(one: Mask, other: Mask) -> tuple[Factor, ...]:
+    """The factors of one mask or the other."""
+    return tuple(dict.fromkeys((*one.factors, *other.factors)))
+
+
+def _part_with(mask: Mask, factors: Sequence[Factor]) -> Mask | None:
+    """The part of a mask that has these factors."""
+    if set(mask.factors) == set(factors):
+        return mask
+    found = (_part_with(part, factors) for part in mask.parts if set(factors) <= set(part.factors))
+    return next((part for part in found if part is not None), None)
+
+
 def _stands(value: SSAValue) -> bool:
     """Whether the op of a value was not erased as dead code."""
     owner = value.owner
@@ -72,8 +123,12 @@ NOWHERE = Mask(lambda emitter: _no_bools())
 """The support of zeros."""
 
 
+_EVERYWHERE = Mask(lambda emitter: _no_bools())
+_EVERYWHERE.factors = ()
+
+
 def _no_bools() -> Value:
-    raise AssertionError("zeros have no mask")
+    raise AssertionError("zeros and all places have no mask")
 
 
 def both(one: Mask | None, other: Mask | None) -> Mask | None:
@@ -82,7 +137,15 @@ def both(one: Mask | None, other: Mask | None) -> Mask | None:
         return other if one is None else one
     if NOWHERE in (one, other):
         return NOWHERE
-    return made_of([one, other], lambda e: one.on(e).apply("logical_and", other.on(e)))
+    factors = _joined(one, other)
+    if len(factors) == len(one.factors):
+        return one
+    if len(factors) == len(other.factors):
+        return other
+    made = made_of([one, other], lambda e: one.on(e).apply("logical_and", other.on(e)))
+    if made is not None:
+        made.meet(one, other)
+    return made
 
 
 def either(one: Mask | None, other: Mask | None) -> Mask | None:
@@ -93,10 +156,78 @@ def either(one: Mask | None, other: Mask | None) -> Mask | None:
         return one
     if one is NOWHERE:
         return other
+    given = [*one.alternatives, *other.alternatives]
+    parts = _merged(given)
+    if len(parts) < len(given):
+        return _union(parts, (one, other))
     boxes = one.boxes + other.boxes if one.boxes and other.boxes else ()
     if _are_everywhere(boxes):
         return None
-    return made_of([one, other], lambda e: one.on(e).apply("logical_or", other.on(e)), boxes)
+    made = made_of([one, other], lambda e: one.on(e).apply("logical_or", other.on(e)), boxes)
+    if made is not None:
+        made.unite(parts)
+    return made
+
+
+def _union(parts: Sequence[Mask], given: Sequence[Mask]) -> Mask | None:
+    """The mask of some alternatives, which may be one of two masks; None for all places."""
+    if any(not part.factors for part in parts):
+        return None
+    if len(parts) == 1:
+        return parts[0]
+    for mask in given:
+        if set(mask.alternatives) == set(parts):
+            return mask
+
+    def bools(emitter: Emitter) -> Value:
+        first, *others = (part.on(emitter) for part in parts)
+        return reduce(lambda x, y: x.apply("logical_or", y), others, first)
+
+    made = made_of(parts, bools)
+    if made is not None:
+        made.unite(parts)
+    return made
+
+
+def _merged(alternatives: Sequence[Mask]) -> list[Mask]:
+    """Alternatives with the same union: each is in no other, and no two are one without a bool."""
+    found: list[Mask] = []
+    for new in alternatives:
+        old = _first_fitting(found, new)
+        while old is not None:
+            found.remove(old)
+            one = _as_one(old, new)
+            assert one is not None
+            new = one
+            old = _first_fitting(found, new)
+        found.append(new)
+    return found
+
+
+def _first_fitting(found: Sequence[Mask], new: Mask) -> Mask | None:
+    return next((each for each in found if _as_one(each, new) is not None), None)
+
+
+def _as_one(one: Mask, other: Mask) -> Mask | None:
+    """The union of two conjunctions, if it is a known one; without factors for all places."""
+    common = [factor for factor in one.factors if factor in other.factors]
+    if len(common) == len(one.factors):
+        return one
+    if len(common) == len(other.factors):
+        return other
+    if not _are_opposite(one, other, common):
+        return None
+    if not common:
+        return _EVERYWHERE
+    return _part_with(one, common) or _part_with(other, common)
+
+
+def _are_opposite(one: Mask, other: Mask, common: Sequence[Factor]) -> bool:
+    """Whether the factors of two masks are common ones, and one and its opposite."""
+    if not len(one.factors) == len(other.factors) == len(common) + 1:
+        return False
+    [(bools, is_true)] = [factor for factor in one.factors if factor not in common]
+    return (bools, not is_true) in other.factors
 
 
 def _are_everywhere(boxes: Sequence[Box]) -> bool:
@@ -115,7 +246,11 @@ def _are_everywhere(boxes: Sequence[Box]) -> bool:
 
 
 def negated(mask: Mask) -> Mask | None:
-    return mask.then(lambda bools: bools.apply("logical_not"))
+    made = mask.then(lambda bools: bools.apply("logical_not"))
+    if made is not None and len(mask.factors) == 1:
+        [(bools, is_true)] = mask.factors
+        made.factors = ((bools, not is_true),)
+    return made
 
 
 class Supports(dict[SSAValue, Mask | None]):

@@ -78,6 +78,12 @@ class GateOp(ElementwiseOp):
         other = self.rest
         return either(kept, negated(Mask(lambda e: e.value(other).equal(0))))
 
+    def simplify(self, x: Value, keep: Value, rest: Value) -> Value | None:
+        inner = x.ssa.owner
+        if not isinstance(inner, GateOp) or inner.attributes != self.attributes:
+            return None
+        return x if (inner.keep, inner.rest) == (keep.ssa, rest.ssa) else None
+
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         if not is_scalar(self.x.type):
             return super().lower(emitter, operands)

@@ -83,7 +83,7 @@ class Gates:
         _replace_behind(before, ct, inner)
         gates = list(flowing)
         for k in products:
-            gates[k] = self._gate_again(made[k], inner, selections)
+            gates[k] = self._gate_again(made[k], ct.ssa, inner, selections)
         return gates
 
     def _is_zero_with(self, value: SSAValue, ct: SSAValue) -> bool:
@@ -106,11 +106,19 @@ class Gates:
         return found, ct
 
     def _gate_again(
-        self, product: Value, inner: SSAValue, selections: Sequence[Operation]
+        self, product: Value, ct: SSAValue, inner: SSAValue, selections: Sequence[Operation]
     ) -> Value:
-        """A product gated as its cotangent was: by the inner one's support, then by selections."""
+        """A product gated as its cotangent was: by the inner one's support, then by selections.
+
+        By one gate in place of several where all leave zeros.
+        """
         mask, emitter = self.supports.of(inner), product.emitter
         if mask is not None and mask is not NOWHERE:
+            whole = self.supports.of(ct)
+            if whole is not None and all(map(self._leaves_zeros, selections)):
+                product = _kept(product, whole.on(emitter))
+                self.strict[product.ssa] = self.strict.of(ct)
+                return product
             product = _kept(product, mask.on(emitter))
             self.strict[product.ssa] = self.strict.of(inner)
         for op in selections:
@@ -123,6 +131,12 @@ class Gates:
             product = emitter.value(emitter.insert(made).results[0])
             self.strict[product.ssa] = self.strict.of(op.results[0])
         return product
+
+    def _leaves_zeros(self, op: Operation) -> bool:
+        """Whether a selection puts zeros, and no nan, in the place of what it does not take."""
+        place, [result] = selected_operand(op, self.supports), op.results
+        others = [o for k, o in enumerate(op.operands) if k != place and o.type == result.type]
+        return all(self.supports.of(other) is NOWHERE for other in others)
 
     # Lines of elements, and sums of products.
 

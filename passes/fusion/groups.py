@@ -35,9 +35,10 @@ class FusionGroup:
     """Ops that will run as one: a contraction, if there is one, then nests.
 
     `space` is the iteration space, None where nothing may join; `reduced` the dimensions that its
-    reductions leave out. `members` and `needs` are masks of positions. `inputs` are the values from
-    outside, and whether each is read only where the iteration stands. `place` is the position at
-    which it runs, as near as what it needs allows.
+    reductions leave out. `members`, `needs` and `readers` are masks of positions; `readers` are
+    those of all results, members among them. `inputs` are the values from outside, and whether each
+    is read only where the iteration stands. `place` is the position at which it runs, as near as
+    what it needs allows.
     """
 
     ops: list[Operation]
@@ -47,6 +48,7 @@ class FusionGroup:
     needs: int
     inputs: dict[SSAValue, bool]
     place: int
+    readers: int = 0
 
     @property
     def is_contraction(self) -> bool:
@@ -68,8 +70,25 @@ class Grouping:
         self._iterations = [_iterations(op) for op in block.ops]
         self._iterations_before = list(accumulate(self._iterations, initial=0))
         self._large: dict[int, int] = {}
+        # the positions of the readers of each value, and the values that a terminator reads
+        self._readers_of: dict[SSAValue, int] = {}
+        self._returned: set[SSAValue] = set()
+        # the positions of the ops of such values
+        self._returning = 0
+        for op in block.ops:
+            for result in op.results:
+                self._note_readers(op, result)
         for op, position in self._positions.items():
             self._place(op, position)
+
+    def _note_readers(self, op: Operation, value: SSAValue) -> None:
+        readers = 0
+        for use in value.uses:
+            readers |= 1 << self._position(use.operation)
+            if use.operation.next_op is None:
+                self._returned.add(value)
+                self._returning |= 1 << self._position(op)
+        self._readers_of[value] = readers
 
     @property
     def groups(self) -> list[FusionGroup]:
@@ -101,17 +120,17 @@ class Grouping:
         """The direct dependencies of a group; the terminator depends on all groups."""
         if group.ops[0].next_op is None:
             return {other for other in self._all if other is not group}
-        owners = [v.owner for op in group.ops for v in all_operands(op)]
-        owners += [self._effect_before[op] for op in group.ops if op in self._effect_before]
-        found = {
-            self.group_of[o] for o in owners if isinstance(o, Operation) and o in self.group_of
-        }
-        return found - {group}
+        found = {self._group_of(value) for value in group.inputs}
+        if group.ops[0] in self._effect_before:  # which is alone
+            found.add(self.group_of[self._effect_before[group.ops[0]]])
+        return {other for other in found if other is not None and other is not group}
 
     def _place(self, op: Operation, position: int) -> None:
         """Merge an op into its candidate groups, in their order, where that is legal."""
         needs = self._needs(op, position)
         own = _alone(op, position, needs)
+        for result in op.results:
+            own.readers |= self._readers_of[result]
         self.group_of[op] = own
         self._all[own] = None
         if own.space is not None:
@@ -208,9 +227,9 @@ class Grouping:
         large = self._larger_than(SMALL * prod(one.space or ()))
         if not large & other.needs & ~one.needs & ~one.members:
             return False
-        inside = {*one.ops, *other.ops}
-        readers = {use.operation for op in one.ops for r in op.results for use in r.uses}
-        return not self._is_returned(readers - inside) and bool(readers - inside)
+        return not self._returning & one.members and bool(
+            one.readers & ~one.members & ~other.members
+        )
 
     def _larger_than(self, iterations: int) -> int:
         """The positions of the loop ops with at least so many iterations."""
@@ -231,7 +250,7 @@ class Grouping:
         may_hoist = all(self._may_run_by(first.place, g, second) for g in before)
         if self._iterations_between(first, second) * SMALL <= prod(first.space or ()):
             return first.place if may_hoist else second.place
-        inside = {*first.ops, *second.ops}
+        inside = first.members | second.members
         if may_hoist and self._saves_hoisted(first, second, inside):
             return first.place
         return second.place if self._saves_delayed(first, second, inside) else None
@@ -259,9 +278,7 @@ class Grouping:
             return counted
         return self._iterations_before[end] - self._iterations_before[begin] - counted
 
-    def _saves_hoisted(
-        self, first: FusionGroup, second: FusionGroup, inside: set[Operation]
-    ) -> bool:
+    def _saves_hoisted(self, first: FusionGroup, second: FusionGroup, inside: int) -> bool:
         """Hoisting the second makes no more bytes live between the two places than it frees."""
         made = sum(self._held(r, inside) for op in second.ops for r in op.results)
         if made * SMALL <= sum(map(bytes_of, second.inputs)):
@@ -269,33 +286,28 @@ class Grouping:
         dying = [v for v in second.inputs if self._last_read(v, inside) <= first.place]
         return made <= sum(map(bytes_of, dying))
 
-    def _saves_delayed(
-        self, first: FusionGroup, second: FusionGroup, inside: set[Operation]
-    ) -> bool:
+    def _saves_delayed(self, first: FusionGroup, second: FusionGroup, inside: int) -> bool:
         """Delaying the first delays no reader, and makes no more bytes live than it frees."""
+        if first.readers & ~inside & ((1 << second.place) - 1):
+            return False
         saved = 0
         for result in (r for op in first.ops for r in op.results):
-            readers = {use.operation for use in result.uses} - inside
-            if any(self._position(reader) < second.place for reader in readers):
-                return False
-            saved += 0 if readers and not self._is_returned(readers) else bytes_of(result)
+            is_held = self._readers_of[result] & ~inside and result not in self._returned
+            saved += 0 if is_held else bytes_of(result)
         dying = [v for v in first.inputs if self._last_read(v, inside) <= first.place]
         return sum(map(bytes_of, dying)) <= saved
 
-    def _held(self, value: SSAValue, inside: set[Operation]) -> int:
+    def _held(self, value: SSAValue, inside: int) -> int:
         """The bytes kept live for readers outside; returned values lie in the caller's buffers."""
-        readers = {use.operation for use in value.uses} - inside
-        return bytes_of(value) if readers and not self._is_returned(readers) else 0
+        is_held = self._readers_of[value] & ~inside and value not in self._returned
+        return bytes_of(value) if is_held else 0
 
-    def _is_returned(self, readers: set[Operation]) -> bool:
-        return any(reader.next_op is None for reader in readers)
-
-    def _last_read(self, value: SSAValue, inside: set[Operation]) -> int:
+    def _last_read(self, value: SSAValue, inside: int) -> int:
         """The position of the last reader outside; the end for values of other blocks."""
-        if value.owner not in self._positions:
+        readers = self._readers_of.get(value)
+        if readers is None:
             return len(self._positions)
-        return max((self._position(u.operation) for u in value.uses if u.operation not in inside),
-                   default=-1)  # fmt: skip
+        return (readers & ~inside).bit_length() - 1
 
     def _position(self, op: Operation) -> int:
         """The position of `op`, or of the block's op around it."""
@@ -333,6 +345,7 @@ class Grouping:
         early.place = place
         early.ops += late.ops
         early.members |= late.members
+        early.readers |= late.readers
         early.needs = (early.needs | late.needs) & ~early.members
         early.reduced |= late.reduced
         for op in late.ops:

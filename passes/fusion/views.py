@@ -64,7 +64,7 @@ def is_map(op: Operation) -> bool:
 
 def _inline_into(op: LoopOp) -> None:
     """Replace op's inputs by those of their producers for as long as that is free."""
-    while True:
+    while any(isinstance(value.owner, NestOp) for value in op.inputs):
         for k, one in enumerate(inputs_of(op)):
             producer = one.value.owner
             if isinstance(producer, NestOp) and _may_inline(op, k, one, producer):
@@ -126,8 +126,7 @@ def _is_pure_view(producer: NestOp) -> bool:
 
 def _reads_once(op: LoopOp, one: Input, producer: NestOp) -> bool:
     """op is the only reader, by another access than the identity, and repeats no element."""
-    uses = list(one.value.uses)
-    if len(uses) != 1 or one.access is None or one.access.is_identity:
+    if one.access is None or one.access.is_identity or not one.value.has_one_use():
         return False
     dims = [row.used for row in one.access.rows]
     injective = all(len(d) <= 1 for d in dims) and len({x for d in dims for x in d}) == len(

@@ -51,10 +51,21 @@ def verify(module: Operation) -> None:
         _verify(module)
 
 
+def verify_function(module: ModuleOp, function: FuncOp) -> None:
+    """`verify` for one function of a module, the others of which were verified before."""
+    with assuming([]):
+        verifier = _Verifier()
+        verifier.symbols = verifier.collect_symbols(module)
+        _walk(verifier.operation(function))
+
+
 def _verify(module: Operation) -> None:
-    verifier = _Verifier()
+    _walk(_Verifier().operation(module))
+
+
+def _walk(steps: _Steps) -> None:
     # generators instead of calls: deep nesting causes no RecursionError
-    stack = [verifier.operation(module)]
+    stack = [steps]
     while stack:
         nested = next(stack[-1], None)
         if nested is None:
@@ -129,7 +140,7 @@ class _Verifier:
         if traits.isolated:
             self.visible = set()
         if traits.symbol_table:
-            self.symbols = self._collect_symbols(op)
+            self.symbols = self.collect_symbols(op)
         for region in op.regions:
             first = region.first_block
             if first is None:
@@ -236,7 +247,7 @@ class _Verifier:
                 f"{parent.name}: a block must end with a terminator, got an empty block", parent
             )
 
-    def _collect_symbols(self, table: Operation) -> dict[str, Operation]:
+    def collect_symbols(self, table: Operation) -> dict[str, Operation]:
         """The symbols in `table` by name; VerifyError for two of one name."""
         symbols: dict[str, Operation] = {}
         for op in _children(table):

@@ -17,6 +17,7 @@ import gradir.nn as nn
 import gradir.numpy as gnp
 from gradir.dialects.base.support import Mask, either
 from gradir.dialects.base.value import Value
+from gradir.testing import check_grads
 
 Function = Callable[[Any], Any]
 
@@ -267,6 +268,21 @@ def test_networks_have_no_gates_but_their_own() -> None:
     text = str(gradir.trace(network, *specs).gradient("network", mode="grad"))
     assert text.count("grad.gate") == 2
     assert "array.any" not in text
+
+
+def test_branches_that_meet_have_no_gate() -> None:
+    """What each case of a choice contributes is together everywhere, in cases of cases too."""
+
+    def choice(x: Any) -> Any:
+        root = gnp.sqrt(x)
+        inner = gnp.where(x > 2, gnp.sin(root), gnp.cos(root))
+        return gnp.sum(gnp.where(x > 1, inner, gnp.exp(root)))
+
+    text = str(gradir.trace(choice, gradir.Spec((4,))).gradient("choice", mode="grad"))
+    assert "grad.gate" not in text
+    assert "logical" not in text
+    x = np.array([0.5, 0.9, 1.5, 3.0])
+    check_grads(choice, (x,), order=2)
 
 
 def test_wide_sums_and_long_chains() -> None:

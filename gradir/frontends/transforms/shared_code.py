@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections import OrderedDict
 from collections.abc import Hashable
-from io import StringIO
 from typing import Any
 
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
@@ -20,7 +19,7 @@ from gradir.codegen.text.target import CPU_VARIABLE, VECTOR_BYTES_VARIABLE
 from gradir.dialects.grad.host_call import HostCallOp
 from gradir.forking import short_lock
 from gradir.runtime.threads import OPENMP_THREADS_VARIABLE, THREADS_VARIABLE
-from gradir.text.printer import FaithfulPrinter
+from gradir.text.fingerprint import fingerprint
 
 MOST_PROGRAMS = 64
 """The programs whose code is kept: those that ran last."""
@@ -56,7 +55,7 @@ def compiled(module: Module, name: str, threads: int | None) -> Any:
 
 
 def _key(module: Module, name: str, threads: int | None) -> Hashable | None:
-    """All that the code depends on; None where text does not say it."""
+    """All that the code depends on; None where the program does not say it."""
     constants = 0
     for op in module.op.walk():
         if isinstance(op, HostCallOp):  # its name may come to mean another function
@@ -66,9 +65,8 @@ def _key(module: Module, name: str, threads: int | None) -> Hashable | None:
                 constants += len(attribute.data.data)
     if constants > MOST_CONSTANTS:
         return None
-    stream = StringIO()
-    FaithfulPrinter(stream=stream, print_debuginfo=True).print_op(module.op)
-    return stream.getvalue(), name, threads, settings()
+    program = fingerprint([module.op])
+    return None if program is None else (program, name, threads, settings())
 
 
 def settings() -> tuple[str | None, ...]:

@@ -53,6 +53,17 @@ func.func @rows(%x: tensor<9x2xf32>, %i: tensor<3xi64>, %v: tensor<3x2xf32>, %c:
   %b = array.where %d, %z, %a : tensor<9x2xi1>, tensor<9x2xf32>, tensor<9x2xf32> -> tensor<9x2xf32>
   func.return %a, %b : tensor<9x2xf32>, tensor<9x2xf32>
 }
+// A choice by a condition is not made again of what it chose; a gate is not put before itself.
+func.func @choices(%c: tensor<4xi1>, %x: tensor<4xf32>, %y: tensor<4xf32>, %z: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  %zero = array.full {value = 0.0} : tensor<4xf32>
+  %a = array.where %c, %x, %y : tensor<4xi1>, tensor<4xf32>, tensor<4xf32> -> tensor<4xf32>
+  %b = array.where %c, %a, %z : tensor<4xi1>, tensor<4xf32>, tensor<4xf32> -> tensor<4xf32>
+  %d = array.where %c, %z, %a : tensor<4xi1>, tensor<4xf32>, tensor<4xf32> -> tensor<4xf32>
+  %g = grad.gate %x, %c, %zero : tensor<4xf32>, tensor<4xi1>, tensor<4xf32> -> tensor<4xf32>
+  %h = grad.gate %g, %c, %zero : tensor<4xf32>, tensor<4xi1>, tensor<4xf32> -> tensor<4xf32>
+  %k = grad.gate %g, %c, %zero {smooth = false} : tensor<4xf32>, tensor<4xi1>, tensor<4xf32> -> tensor<4xf32>
+  func.return %b, %d, %h, %k : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}
 
 //      CHECK: func.func @identities(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
 // CHECK-NEXT:   %zero = array.full {value = 0.0} : tensor<4xf32>
@@ -85,4 +96,12 @@ func.func @rows(%x: tensor<9x2xf32>, %i: tensor<3xi64>, %v: tensor<3x2xf32>, %c:
 // CHECK-NEXT:   %z = array.index_update %a, %i, %v : tensor<9x2xf32>, tensor<3xi64>, tensor<3x2xf32> -> tensor<9x2xf32>
 // CHECK-NEXT:   %b = array.where %d, %z, %a : tensor<9x2xi1>, tensor<9x2xf32>, tensor<9x2xf32> -> tensor<9x2xf32>
 // CHECK-NEXT:   func.return %a, %b : tensor<9x2xf32>, tensor<9x2xf32>
+// CHECK-NEXT: }
+//      CHECK: func.func @choices(%c: tensor<4xi1>, %x: tensor<4xf32>, %y: tensor<4xf32>, %z: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+// CHECK-NEXT:   %zero = array.full {value = 0.0} : tensor<4xf32>
+// CHECK-NEXT:   %b = array.where %c, %x, %z : tensor<4xi1>, tensor<4xf32>, tensor<4xf32> -> tensor<4xf32>
+// CHECK-NEXT:   %d = array.where %c, %z, %y : tensor<4xi1>, tensor<4xf32>, tensor<4xf32> -> tensor<4xf32>
+// CHECK-NEXT:   %g = grad.gate %x, %c, %zero : tensor<4xf32>, tensor<4xi1>, tensor<4xf32> -> tensor<4xf32>
+// CHECK-NEXT:   %k = grad.gate %g, %c, %zero {smooth = false} : tensor<4xf32>, tensor<4xi1>, tensor<4xf32> -> tensor<4xf32>
+// CHECK-NEXT:   func.return %b, %d, %g, %k : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
 // CHECK-NEXT: }

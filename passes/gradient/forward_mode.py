@@ -20,6 +20,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from gradir.dialects.base.diagnostics import PassError, kind_name, op_name
 from gradir.dialects.base.interfaces import Cotangents, is_terminator, vjp_rule
 from gradir.dialects.base.value import Emitter, Value
+from gradir.dialects.grad.borders import Borders
 from gradir.dialects.grad.gates import Gates, Wanted
 from gradir.dialects.grad.grad import accumulated, zero
 from gradir.dialects.grad.host_call import HostCallOp, tangent_call
@@ -111,7 +112,7 @@ class ForwardMode:
         self.primal: dict[SSAValue, SSAValue] = {}
         self.tangent: dict[SSAValue, SSAValue] = {}
         self.given: dict[SSAValue, SSAValue] = {}
-        self.gates = Gates()
+        self.gates = Gates(Borders())
         # stages with a requested value inside
         self.dissolved_stages: set[Operation] = set()
 

@@ -48,9 +48,10 @@ class Gates:
         self.strict = Supports(support_of, strict=True)
         self.possible = Supports(support_of), Supports(support_of, strict=True)
 
-    def has_support(self, ct: SSAValue) -> bool:
-        """Whether a cotangent has zeros that selections put there."""
-        return self.supports.of(ct) not in (None, NOWHERE)
+    def may_have_support(self, ct: SSAValue) -> bool:
+        """Whether a cotangent may have zeros that selections put there."""
+        known = self.supports.of(ct) not in (None, NOWHERE)
+        return known or self.possible[0].of(ct) not in (None, NOWHERE)
 
     def flow(
         self,

@@ -55,7 +55,7 @@ class Crossing:
     def mask_types(self) -> list[Attribute]:
         return [_mask_type(self.types[k]) for k, _ in self.places]
 
-    def mask_names(self, names: Sequence[str]) -> list[str]:
+    def mask_names(self, names: Sequence[str | None]) -> list[str]:
         """The names of the masks, from the cotangents' names."""
         return [f"{names[k]}_support" for k, _ in self.places]
 

@@ -171,12 +171,9 @@ class CheckpointRule:
 
 def _is_of_region(value: SSAValue) -> bool:
     """Whether a value is an argument of a region's block, as of a loop's."""
-    block = value.owner
-    return (
-        isinstance(block, Block)
-        and block.parent_op() is not None
-        and region_flow(block.parent_op()) is not None
-    )
+    home = value.owner
+    around = home.parent_op() if isinstance(home, Block) else None
+    return around is not None and region_flow(around) is not None
 
 
 def _keep(

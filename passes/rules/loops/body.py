@@ -21,7 +21,7 @@ from gradir.dialects.base.interfaces import Cotangents
 from gradir.dialects.base.value import Emitter, Value
 from gradir.dialects.building.control_flow import name_all
 from gradir.dialects.grad.loop_policy import loop_policy
-from gradir.dialects.grad.tape import TapeType, cotangent_type, pop, push, record_bytes
+from gradir.dialects.grad.tape import TapeType, pop, push, record_bytes
 from gradir.passes.analysis.region_flow import trips, yielded
 from gradir.passes.analysis.region_ops import terminator
 from gradir.passes.cleanup.simplify import simplify_block

@@ -13,16 +13,18 @@ from dataclasses import dataclass
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import BoolAttr, i1
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from gradir.dialects.array.creation import FullOp
 from gradir.dialects.base.shapes import is_static, is_tensor, shape_of, tensor
 from gradir.dialects.base.slice_type import is_slices
 from gradir.dialects.base.support import NOWHERE, Mask, Supports, possible_mask
 from gradir.dialects.base.value import Emitter
+from gradir.dialects.building.control_flow import named
 from gradir.dialects.grad.gates import Gates
 from gradir.dialects.grad.tape import cotangent_type, is_tape
 from gradir.passes.differentiate.block_code import BlockCode
+from gradir.passes.differentiate.contributions import cotangent_hint
 
 
 @dataclass(frozen=True)
@@ -121,6 +123,20 @@ def crossed(outer: BlockCode, op: Operation, group: str, values: Sequence[SSAVal
     """The border of an op's regions for the cotangents of some of its values."""
     types = [cotangent_type(value.type) for value in values]
     return Crossing.of(outer.shared.gates, outer.shared.copy_of.get(op, op), group, types)
+
+
+def add_seeds(
+    block: Block, first: int, values: Sequence[SSAValue], crossing: Crossing
+) -> list[SSAValue]:
+    """Add arguments for the cotangents of values, and their masks, from a place on."""
+    names = [cotangent_hint(value) for value in values]
+    names += crossing.mask_names(names)
+    types = [*crossing.types, *crossing.mask_types]
+    seeds: list[SSAValue] = []
+    for k, (type_, name) in enumerate(zip(types, names, strict=True)):
+        seeds.append(named(block.insert_arg(type_, first + k), name))
+    crossing.receive(seeds[: len(values)], seeds[len(values) :])
+    return seeds
 
 
 def _has_mask(type_: Attribute) -> bool:

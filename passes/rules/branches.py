@@ -27,8 +27,8 @@ from gradir.dialects.grad.tape import cotangent_type
 from gradir.passes.analysis.region_flow import region_flow, yielded
 from gradir.passes.analysis.regions import values_read_inside
 from gradir.passes.cleanup.simplify import simplify_block
-from gradir.passes.differentiate.contributions import cotangent_hint, summed, zero_of
-from gradir.passes.differentiate.crossing import Crossing, crossed
+from gradir.passes.differentiate.contributions import summed, zero_of
+from gradir.passes.differentiate.crossing import Crossing, add_seeds, crossed
 from gradir.passes.differentiate.differentiator import Differentiator
 from gradir.passes.differentiate.residuals import Residuals
 from gradir.passes.differentiate.row_slices import repacked, unpacked
@@ -178,32 +178,13 @@ def _differentiate(
 ) -> Branch:
     inner = outer.region(block, op)
     inner.copy_forward()
-    for place, k in enumerate(active):
-        result = op.results[k]
-        seed = inner.backward.insert_arg(cotangent_type(result.type), place)
-        seed.name_hint = cotangent_hint(result)
+    seeds = add_seeds(inner.backward, 0, [op.results[k] for k in active], entry)
+    for seed, k in zip(seeds, active, strict=False):
         inner.contributions.add(yielded(block)[k], inner.emitter.value(seed))
-    count = len(active)
-    for place, (type_, name) in enumerate(
-        zip(
-            entry.mask_types,
-            entry.mask_names([a.name_hint for a in inner.backward.args[:count]]),
-            strict=True,
-        )
-    ):
-        inner.backward.insert_arg(type_, count + place).name_hint = name
-    entry.receive(
-        inner.backward.args[:count], inner.backward.args[count : count + len(entry.places)]
-    )
     inner.walk_back()
     flowing = inner.contributions.flowing_out()
     tables = [value for value, ct in flowing.items() if is_slices(ct.ssa.type)]
-    places = dict.fromkeys(map(outer.shared.origin, values_read_inside(op)))
-    captured = {
-        value: crossed(outer, op, f"captured {list(places).index(value)}", [value])
-        for value in flowing
-        if value not in tables
-    }
+    captured = _crossings(outer, op, [value for value in flowing if value not in tables])
     masks = [
         mask
         for value, crossing in captured.items()
@@ -214,6 +195,15 @@ def _differentiate(
     inner.emitter.insert(scf.YieldOp(*(ct.ssa for ct in cts), *masks, *tapes))
     simplify_block(inner.backward)
     return Branch(inner, captured, tables, Residuals(inner.forward, inner.backward, {}))
+
+
+def _crossings(
+    outer: Differentiator, op: Operation, captured: Sequence[SSAValue]
+) -> dict[SSAValue, Crossing]:
+    """The borders that the cotangents of captured values cross, one for each in all branches."""
+    read = dict.fromkeys([*map(outer.shared.origin, values_read_inside(op)), *captured])
+    number = {value: k for k, value in enumerate(read)}
+    return {v: crossed(outer, op, f"captured {number[v]}", [v]) for v in captured}
 
 
 # Forward.

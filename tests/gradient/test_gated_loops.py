@@ -199,6 +199,71 @@ def test_rows(name: str) -> None:
         np.testing.assert_allclose(found, expected, rtol=1e-13, atol=0, err_msg=kind)
 
 
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_forward_mode(name: str) -> None:
+    """Tangents of loops are those of straight code, behind a selection too."""
+    program, x = PROGRAMS[name]
+
+    def tangents(loop: Loop, start: Callable[[Any], Any]) -> Any:
+        loss = total(lambda x: program(loop, start(x)))
+        return [gradir.jvp(loss, (x,), (unit,))[1] for unit in np.eye(x.size)]
+
+    for start in (lambda x: x, lambda x: positive(x, x)):
+        expected = tangents(unrolled, start)
+        for kind in ("for, store_all", "while, store_all"):
+            found = tangents(LOOPS[kind], start)
+            np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14, err_msg=kind)
+
+
+@pytest.mark.parametrize(
+    "name", ["around", "other iteration", "read under a selection", "matrices"]
+)
+def test_hessians(name: str) -> None:
+    program, x = PROGRAMS[name]
+    expected = gradir.hessian(total(partial(program, unrolled)))(x)
+    assert np.isfinite(expected).all()
+    for kind in ("for, store_all", "for, every=2", "while, store_all"):
+        found = gradir.hessian(total(partial(program, LOOPS[kind])))(x)
+        np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-12, err_msg=kind)
+
+
+def random_step(random: np.random.Generator, x: Any) -> Step:
+    """An iteration of some ops, whose slopes may be infinite, and selections."""
+    names = list(random.choice(["root", "log", "where", "turn", "max", "times", "roll"], 3))
+    bounds, turn = random.uniform(-1, 3, 3), random.integers(3)
+
+    def step(i: Any, c: Any) -> Any:
+        for name, bound in zip(names, bounds, strict=True):
+            c = {
+                "root": lambda c: gnp.sqrt(c),
+                "log": lambda c: gnp.log(c + 1.0),
+                "where": lambda c, bound=bound: gnp.where(x > bound, c, bound),
+                "turn": lambda c, bound=bound: gnp.where(i == turn, gnp.where(c > 0, c, 2.0), c),
+                "max": lambda c, bound=bound: gnp.maximum(c, bound),
+                "times": lambda c: c * x,
+                "roll": lambda c: gnp.roll(c, 1),
+            }[name](c)
+        return c
+
+    return step
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_loops(seed: int) -> None:
+    """What is nan in straight code is nan in a loop, and nothing else."""
+
+    def program(loop: Loop, x: Any) -> Any:
+        random = np.random.default_rng(seed)
+        inner, outer = (random_step(random, x) for _ in range(2))
+        first = loop(2, lambda i, c: loop(2, inner, outer(i, c)), x)
+        return gnp.where(x > 0.1, loop(3, outer, first), 0.0)
+
+    expected = gradir.grad(total(partial(program, unrolled)))(EDGES)
+    for kind in ("for, store_all", "for, binomial=2", "while, store_all", "while, every=2"):
+        found = gradir.grad(total(partial(program, LOOPS[kind])))(EDGES)
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14, err_msg=kind)
+
+
 @pytest.mark.parametrize("name", BRANCHES)
 def test_branches(name: str) -> None:
     loss = total(BRANCHES[name])

@@ -26,8 +26,8 @@ from gradir.passes.analysis.region_flow import trips, yielded
 from gradir.passes.analysis.region_ops import terminator
 from gradir.passes.cleanup.simplify import simplify_block
 from gradir.passes.differentiate.block_code import copied, splice
-from gradir.passes.differentiate.contributions import cotangent_hint, lost, zero_of
-from gradir.passes.differentiate.crossing import Crossing
+from gradir.passes.differentiate.contributions import lost, zero_of
+from gradir.passes.differentiate.crossing import Crossing, add_seeds
 from gradir.passes.differentiate.differentiator import Differentiator
 from gradir.passes.differentiate.residuals import Makers, Residuals
 from gradir.passes.rules.loops.carried import Carried, in_groups
@@ -97,7 +97,7 @@ def differentiate_body(
     block = inner.backward
     block.insert_arg(number_type, 0).name_hint = "back"
     entry, end = borders
-    count = _add_seeds(block, given, entry(given))
+    count = len(add_seeds(block, 1, given, entry(given)))
     used = _sum_arguments(inner, sums, 1 + count)
     for seed, value in zip(block.args[1:], given, strict=False):
         inner.contributions.add(value, inner.emitter.value(seed))
@@ -122,20 +122,6 @@ def differentiate_body(
     inner.emitter.insert(scf.YieldOp(*cts, *chain(*ends), *(t.in_backward() for t in inner.tapes)))
     simplify_block(block)
     return Body(inner, reached, crossing, list(used))
-
-
-def _add_seeds(block: Block, given: Sequence[SSAValue], crossing: Crossing) -> int:
-    """Add arguments for cotangents and their masks behind the first one; returns their number."""
-    names = [cotangent_hint(value) for value in given]
-    types = [*crossing.types, *crossing.mask_types]
-    seeds: list[SSAValue] = []
-    for k, (type_, name) in enumerate(
-        zip(types, [*names, *crossing.mask_names(names)], strict=True)
-    ):
-        seeds.append(block.insert_arg(type_, 1 + k))
-        seeds[-1].name_hint = name
-    crossing.receive(seeds[: len(given)], seeds[len(given) :])
-    return len(seeds)
 
 
 def _sum_arguments(

@@ -121,6 +121,12 @@ PROGRAMS: dict[str, tuple[Program, Any]] = {
         )(gnp.log(x)),
         POSITIVE,
     ),
+    "elements from the end": (
+        lambda loop, x: (
+            lambda y: loop(3, lambda i, s: s + positive(x[i - 3], y[i - 3]), 0.0)
+        )(gnp.log(x)),
+        POSITIVE,
+    ),
     "stage in a loop": (
         lambda loop, x: positive(
             x, loop(2, lambda _, c: gradir.checkpoint(lambda u: gnp.sqrt(u) * (u + 2.0))(c), x)

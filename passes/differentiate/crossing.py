@@ -15,11 +15,10 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import BoolAttr, i1
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from gradir.dialects.array.creation import FullOp
 from gradir.dialects.base.shapes import is_static, is_tensor, shape_of, tensor
 from gradir.dialects.base.slice_type import is_slices
 from gradir.dialects.base.support import NOWHERE, Mask, Supports, possible_mask
-from gradir.dialects.base.value import Emitter
+from gradir.dialects.base.value import Emitter, Value
 from gradir.dialects.building.control_flow import named
 from gradir.dialects.grad.gates import Gates
 from gradir.dialects.grad.tape import cotangent_type, is_tape
@@ -115,7 +114,7 @@ class Crossing:
     def _bools(self, k: int, strict: bool, ct: SSAValue, emitter: Emitter) -> SSAValue:
         mask = self._supports(strict).of(ct)
         if mask is None or mask is NOWHERE:
-            return _all_equal(mask is None, self.types[k], emitter)
+            return _all_equal(mask is None, emitter.value(ct))
         return mask.on(emitter).ssa
 
 
@@ -149,9 +148,8 @@ def _mask_type(type_: Attribute) -> Attribute:
     return tensor(shape_of(type_), i1) if is_tensor(type_) else i1
 
 
-def _all_equal(value: bool, type_: Attribute, emitter: Emitter) -> SSAValue:
-    """Equal bools, for a cotangent of a type."""
-    mask_type = _mask_type(type_)
-    if is_tensor(mask_type):
-        return emitter.insert(FullOp.fill(value, mask_type)).y
-    return emitter.insert(arith.ConstantOp(BoolAttr.from_bool(value))).result
+def _all_equal(value: bool, ct: Value) -> SSAValue:
+    """Equal bools for the elements of a cotangent."""
+    if is_tensor(ct.ssa.type):
+        return ct.operator("full")(ct, value, _mask_type(ct.ssa.type)).ssa
+    return ct.emitter.insert(arith.ConstantOp(BoolAttr.from_bool(value))).result

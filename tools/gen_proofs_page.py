@@ -39,7 +39,9 @@ extent is tried: steps of slices from 1 to 3, shifts of up to the extent, both s
 affine maps, one permutation, up to five operands (`tests/support/proof_moves.py`).
 
 A simplification is proven where z3 finds no number, among all of IEEE's binary16 with its
-infinities, zeros of both signs and nan, for which the programs before and after differ in a bit.
+infinities, zeros of both signs and nan, for which the programs before and after differ in a bit;
+or no integer of 8 bits. One of views is proven where the result has the same elements, at any size
+(`tests/gradient/test_simplification_proofs.py`).
 """
 
 
@@ -68,13 +70,26 @@ def _lines() -> Iterator[str]:
         yield f"| {why} | {_names(names)} |"
     yield "\n### Without a derivative\n"
     yield f"{_names(op.name for op in OPS if op.INACTIVE)}.\n"
+    yield from _simplifications(bits, _support("proof_views"))
+
+
+def _simplifications(bits: Any, views: Any) -> Iterator[str]:
     yield "## Simplifications\n"
-    yield f"Proven: {', '.join(f'`{name}`' for name, _ in bits.SIMPLIFIED)}.\n"
-    yield (
-        f"Not made, with a number that shows why: {', '.join(f'`{n}`' for n, _ in bits.KEPT)}.\n"
-    )
-    yield "The others move elements and do no arithmetic: views of views, conversions to a type"
-    yield "that is there, selections that become updates. They are tested."
+    yield f"Proven of floats: {_names(name for name, _ in bits.SIMPLIFIED)}.\n"
+    yield f"Proven of integers of 8 bits: {_names(name for name, _ in bits.INTEGERS)}.\n"
+    yield f"Proven to have the same elements: {_names(view.name for view in views.VIEWS)}.\n"
+    yield f"Not made, with a number that shows why: {_names(name for name, _ in bits.KEPT)}.\n"
+    yield "### Not proven, and why\n"
+    yield "| op | why |\n|---|---|"
+    for name, why in bits.UNPROVEN.items():
+        yield f"| `{name}` | {why} |"
+    yield "\n### The files of cleanup and fusion\n"
+    yield "| file | what it changes |\n|---|---|"
+    for name, what in bits.PASSES.items():
+        yield f"| `{name}` | {what} |"
+    yield "\nFusion reads through views by composed subscripts. They are proven for all"
+    yield "coefficients of two subscripts over three loops, and these programs before and after:"
+    yield f"{', '.join(name for name, _ in views.READ_THROUGH)}."
 
 
 def _interval(place: Any) -> str:

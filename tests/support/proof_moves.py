@@ -91,14 +91,22 @@ def ops_by_name() -> dict[str, type[TensorOp]]:
 
 def unproven(move: Move) -> list[str]:
     """What the solver does not prove of an op, with the extents that it says are wrong."""
-    names = move.symbols.split()
+    return unproven_at_all(move.symbols, lambda sizes, known: _wrong(move, sizes, known))
+
+
+Question = Callable[[Mapping[str, Size], list[Condition]], list[str]]
+
+
+def unproven_at_all(symbols: str, wrong: Question) -> list[str]:
+    """What is wrong for some sizes of symbols; each call adds its conditions to a list."""
+    names = symbols.split()
     waiting: list[tuple[Size, ...]] = [tuple(map(symbol, names))]
     seen = {str(sizes) for sizes in waiting}
     found: list[str] = []
     while waiting:
         sizes = dict(zip(names, waiting.pop(), strict=True))
         conditions: list[Condition] = []
-        found += [f"{sizes} {text}" for text in _wrong(move, sizes, conditions)]
+        found += [f"{sizes} {text}" for text in wrong(sizes, conditions)]
         for condition in conditions:
             left_out = _left_out(condition)
             if left_out is None:
@@ -171,7 +179,7 @@ def _differences(made: Transposed, sizes: Mapping[str, Size]) -> list[str]:
             if 0 in _numbers(result) + _numbers(operand):
                 continue
             elements = Elements()
-            i, j = _place("i", result), _place("j", operand)
+            i, j = place_of("i", result), place_of("j", operand)
             divisors: list[Term] = []
             forward = elements.at(result, i)
             taken = count_of(forward, operand, j, divisors)
@@ -183,10 +191,10 @@ def _differences(made: Transposed, sizes: Mapping[str, Size]) -> list[str]:
                 back = count_of(parts, ct, i, divisors)
                 unwritten += count_of(parts, UNDEFINED, (), divisors)
             known = [*inside(i, shape_of(result.type)), *inside(j, shape_of(operand.type))]
-            known += [*elements.facts, *map(_condition, made.conditions)]
+            known += [*elements.facts, *map(condition_term, made.conditions)]
             known += [term_of(n) >= 0 for n in sizes.values()]
             wrong = [taken != back, unwritten != 0, *(d == 0 for d in divisors)]
-            if (model := _model(known, z3.Or(*wrong))) is not None:
+            if (model := model_of(known, z3.Or(*wrong))) is not None:
                 found.append(f"operand {number}: {model}")
     return found
 
@@ -196,16 +204,16 @@ def _numbers(value: SSAValue) -> list[int]:
     return [n for n in shape_of(value.type) if not is_extent(n)]
 
 
-def _place(name: str, value: SSAValue) -> Place:
+def place_of(name: str, value: SSAValue) -> Place:
     return tuple(z3.Int(f"{name}{d}") for d in range(len(shape_of(value.type))))
 
 
-def _condition(condition: Condition) -> Term:
+def condition_term(condition: Condition) -> Term:
     left = term_of(condition.left)
     return left >= condition.right if condition.relation == ">=" else left != condition.right
 
 
-def _model(known: Sequence[Term], wrong: Term) -> str | None:
+def model_of(known: Sequence[Term], wrong: Term) -> str | None:
     """Numbers for which something is wrong; None where there are none."""
     solver = z3.Solver()
     solver.set("timeout", SECONDS * 1000)

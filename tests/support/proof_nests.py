@@ -36,6 +36,7 @@ from gradir.dialects.loopnest.loopnest import (
     Output,
     ReshapeOp,
 )
+from gradir.passes.fusion.views import inputs_of
 
 Term = Any
 Place = tuple[Term, ...]
@@ -86,7 +87,7 @@ class SymbolicNest(NestOp):
         inputs: Sequence[SSAValue],
         accesses: Sequence[Access | None],
         outputs: Sequence[Output],
-        body: Block,
+        body: Block | Region,
         pads: Sequence[Attribute | None],
         roles: None = None,
     ):
@@ -97,8 +98,22 @@ class SymbolicNest(NestOp):
             self,
             operands=[*inputs, *(o.init for o in outputs if o.init is not None)],
             result_types=[o.type for o in outputs],
-            regions=[Region(body)],
+            regions=[body if isinstance(body, Region) else Region(body)],
         )
+
+
+def symbolic(nest: NestOp) -> SymbolicNest:
+    """A nest of numbers in the form of those of extents."""
+    inputs = inputs_of(nest)
+    body = nest.body.clone()
+    return SymbolicNest(
+        nest.extents,
+        [one.value for one in inputs],
+        [one.access for one in inputs],
+        nest.output_list,
+        body,
+        [one.pad for one in inputs],
+    )
 
 
 def term_of(size: Size) -> Term:
@@ -163,17 +178,22 @@ def lower_block(block: Block) -> None:
 
 
 class Elements:
-    """The elements of the values of a block. `facts` are what its index checks leave true."""
+    """The elements of the values of a block. `facts` are what its index checks leave true.
 
-    def __init__(self) -> None:
+    With `by_division`, an element of a reshape is read at quotients of its number; else at bound
+    variables, for symbols by which the solver does not divide.
+    """
+
+    def __init__(self, by_division: bool = False) -> None:
         self.facts: list[Term] = []
+        self.by_division = by_division
 
     def at(self, value: SSAValue, place: Place) -> Any:
         """The element of a tensor: parts of a float, a term of an integer or a bool."""
         match value.owner:
             case Block():
                 return self._leaf(value, place)
-            case SymbolicNest() as nest:
+            case NestOp() as nest:
                 number = next(k for k, r in enumerate(nest.results) if r is value)
                 return _NestReader(self, nest).at(number, place)
             case BarrierOp() as op:
@@ -192,6 +212,8 @@ class Elements:
 
     def _reshaped(self, op: ReshapeOp, place: Place) -> Any:
         source, target = shape_of(op.operands[0].type), shape_of(op.results[0].type)
+        if self.by_division:
+            return self.at(op.operands[0], _divided(row_major(place, target), source))
         places = zip(_variables(len(source)), source, strict=True)
         at = tuple(z3.IntVal(0) if is_same(n, 1) else k for k, n in places)
         ties = tuple(
@@ -212,9 +234,10 @@ class Elements:
 class _NestReader:
     """One reading of a nest: an element of an output, at a place."""
 
-    def __init__(self, elements: Elements, nest: SymbolicNest):
-        self.elements, self.nest = elements, nest
-        self.dims = _variables(len(nest.limits))
+    def __init__(self, elements: Elements, nest: NestOp):
+        self.elements = elements
+        self.nest = nest if isinstance(nest, SymbolicNest) else symbolic(nest)
+        self.dims = _variables(len(self.nest.limits))
         self.known: dict[SSAValue, Any] = {}
         self.whole: dict[SSAValue, SSAValue] = {}
 
@@ -369,6 +392,15 @@ def row_major(place: Sequence[Term], shape: Sequence[Size]) -> Term:
     for at, extent in zip(place, shape, strict=True):
         number = number * term_of(extent) + at
     return z3.simplify(number)
+
+
+def _divided(number: Term, shape: Sequence[Size]) -> Place:
+    """The place of an element with a row-major number."""
+    place: list[Term] = []
+    for extent in reversed(shape[1:]):
+        place.insert(0, number % term_of(extent))
+        number = number / term_of(extent)
+    return (number, *place) if shape else ()
 
 
 def _groups(source: Sequence[Size], target: Sequence[Size]) -> list[tuple[slice, slice]]:

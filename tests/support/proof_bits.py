@@ -85,7 +85,9 @@ INTEGERS: tuple[tuple[str, str], ...] = (
 
 UNPROVEN: dict[str, str] = {
     "array.where": "an update of some indices: one term says no more than one index; tested for "
-    "all indices of three rows (tests/gradient/test_simplification_proofs.py)",
+    "all indices of three rows (tests/gradient/test_simplification_proofs.py); a choice from a "
+    "choice by the same bools, which is one choice: tested",
+    "grad.gate": "a gate put before itself, which is one choice: tested",
     "array.diagonal": "its result has an axis less than its operand, and is never the operand",
     "array.broadcast_to of array.full": "the number is one attribute before and after; tested",
     "grad.barrier of a constant": "the constant itself, and equal constants may merge; tested",

@@ -36,8 +36,8 @@ _BY_REASON: dict[str, str] = {
     _CHOSEN: "array.max array.min array.sort array.top_k nn.max_pool1d nn.max_pool2d "
     "nn.max_pool3d grad.max_pool1d_at grad.max_pool2d_at grad.max_pool3d_at "
     "grad.max_pool1d_backward grad.max_pool2d_backward grad.max_pool3d_backward",
-    _SLOPES: "grad.softplus_slope grad.sigmoid_slope grad.gaussian grad.normal_density grad.normal_cdf "
-    "grad.atan_slope grad.square_complement grad.polygamma grad.tanh_softplus",
+    _SLOPES: "grad.softplus_slope grad.sigmoid_slope grad.gaussian grad.normal_density "
+    "grad.normal_cdf grad.atan_slope grad.square_complement grad.polygamma grad.tanh_softplus",
     _BY_DESIGN: "grad.gate grad.add_slope grad.negate_gradient",
     _ROUNDED: "array.astype",
     _LOOPS: "array.cumulative_sum array.cumulative_prod grad.linear_recurrence",

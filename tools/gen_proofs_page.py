@@ -1,26 +1,26 @@
 """Writes docs/proofs.md from the proofs in tests/support. Run by `make docs`.
 
-It says of each derivative rule whether it is proven, tested at points, or tested by differences.
+It says of each op and each simplification whether it is proven, tested, or why neither.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from gradir.dialects import array, comm, nn
-from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.grad import dialect as grad
 
+OPS = (*array.OPS, *nn.OPS, *grad.OPS, *comm.OPS)
 ROOT = Path(__file__).resolve().parent.parent
 
 HEAD = """# What is proven
 
-Written by `make docs`; do not edit. `tests/gradient/test_proofs.py` proves what stands under
-"Proven" each time that the tests run.
+Written by `make docs`; do not edit. `tests/gradient/test_proofs.py` and
+`test_move_proofs.py` prove what stands under "Proven" each time that the tests run.
 
 A derivative rule is proven where the code that the gradient pass emits for it, read as a term of
 sympy, is the derivative of the op's meaning, on open intervals that fill the op's domain but for
@@ -28,8 +28,20 @@ single points. What holds at these points, and how far rounding leads away, is t
 [ops.md](ops.md) has the errors. A rule that is not proven is tested against central differences,
 for two orders (`tests/dialects/test_ops.py`).
 
+The rule of an op that moves elements is proven where it is the op's transpose: z3 finds no extents
+and no places i and j for which the op takes element j of its operand for element i of its result
+another number of times than the rule takes element i of the cotangent for element j. Both are read
+from the loop nests that gradir lowers the op and its rule to, with symbols for extents. Where code
+asks whether an extent is 0 or 1, each answer is proven. Most cases move one axis of three: axes in
+front of it are one axis in row-major order, and so are those behind it, so that three stand for any
+rank. Integers of places have no width in the proof; gradir keeps places below 2**62. What is no
+extent is tried: steps of slices from 1 to 3, shifts of up to the extent, both signs of offsets, two
+affine maps, one permutation, up to five operands (`tests/support/proof_moves.py`).
+
 A simplification is proven where z3 finds no number, among all of IEEE's binary16 with its
-infinities, zeros of both signs and nan, for which the programs before and after differ in a bit.
+infinities, zeros of both signs and nan, for which the programs before and after differ in a bit;
+or no integer of 8 bits. One of views is proven where the result has the same elements, at any size
+(`tests/gradient/test_simplification_proofs.py`).
 """
 
 
@@ -39,7 +51,7 @@ def page() -> str:
 
 
 def _lines() -> Iterator[str]:
-    rules, bits = _support("proof_rules"), _support("proof_bits")
+    rules, moves, bits = map(_support, ("proof_rules", "proof_moves", "proof_bits"))
     yield HEAD
     yield "## Derivative rules\n"
     yield "### Proven\n"
@@ -50,16 +62,34 @@ def _lines() -> Iterator[str]:
     yield "| op | why it is not proven |\n|---|---|"
     for line, why in sorted(rules.TESTED.items()):
         yield f"| `{line.partition(' ')[0] if '{' not in line else line}` | {why} |"
-    yield "\n### Tested by differences\n"
-    yield f"{', '.join(f'`{name}`' for name in _others(rules))}.\n"
-    yield "Most act on more than one element at a time, on which these proofs say nothing.\n"
+    yield "\n### Proven to be the transpose, at any size\n"
+    yield f"{_names(sorted({move.op for move in moves.MOVES}))}.\n"
+    yield "### Tested by differences, and why not proven\n"
+    yield "| why | ops |\n|---|---|"
+    for why, names in _by_reason(_unproven(rules, moves)).items():
+        yield f"| {why} | {_names(names)} |"
+    yield "\n### Without a derivative\n"
+    yield f"{_names(op.name for op in OPS if op.INACTIVE)}.\n"
+    yield from _simplifications(bits, _support("proof_views"))
+
+
+def _simplifications(bits: Any, views: Any) -> Iterator[str]:
     yield "## Simplifications\n"
-    yield f"Proven: {', '.join(f'`{name}`' for name, _ in bits.SIMPLIFIED)}.\n"
-    yield (
-        f"Not made, with a number that shows why: {', '.join(f'`{n}`' for n, _ in bits.KEPT)}.\n"
-    )
-    yield "The others move elements and do no arithmetic: views of views, conversions to a type"
-    yield "that is there, selections that become updates. They are tested."
+    yield f"Proven of floats: {_names(name for name, _ in bits.SIMPLIFIED)}.\n"
+    yield f"Proven of integers of 8 bits: {_names(name for name, _ in bits.INTEGERS)}.\n"
+    yield f"Proven to have the same elements: {_names(view.name for view in views.VIEWS)}.\n"
+    yield f"Not made, with a number that shows why: {_names(name for name, _ in bits.KEPT)}.\n"
+    yield "### Not proven, and why\n"
+    yield "| op | why |\n|---|---|"
+    for name, why in bits.UNPROVEN.items():
+        yield f"| `{name}` | {why} |"
+    yield "\n### The files of cleanup and fusion\n"
+    yield "| file | what it changes |\n|---|---|"
+    for name, what in bits.PASSES.items():
+        yield f"| `{name}` | {what} |"
+    yield "\nFusion reads through views by composed subscripts. They are proven for all"
+    yield "coefficients of two subscripts over three loops, and these programs before and after:"
+    yield f"{', '.join(name for name, _ in views.READ_THROUGH)}."
 
 
 def _interval(place: Any) -> str:
@@ -68,15 +98,22 @@ def _interval(place: Any) -> str:
     return f"({text})" if len(parts) > 1 else text
 
 
-def _others(rules: Any) -> list[str]:
-    """The ops with a derivative that are neither proven nor tested at points."""
+def _names(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _unproven(rules: Any, moves: Any) -> dict[str, str]:
+    """Why each op with a derivative is not proven, of those without a row; KeyError for no why."""
     known = {rule.op for rule in rules.RULES} | {line.partition(" ")[0] for line in rules.TESTED}
-    ops = (*array.OPS, *nn.OPS, *grad.OPS, *comm.OPS)
-    return [op.name for op in ops if op.name not in known and _is_active(op)]
+    known |= {move.op for move in moves.MOVES}
+    reasons = _support("proof_reasons").REASONS | moves.TESTED_MOVES
+    names = (op.name for op in OPS if not op.INACTIVE)
+    return {name: reasons[name] for name in names if name not in known}
 
 
-def _is_active(op: type[TensorOp]) -> bool:
-    return not op.INACTIVE
+def _by_reason(reasons: Mapping[str, str]) -> dict[str, list[str]]:
+    """The ops of each reason."""
+    return {why: [n for n, w in reasons.items() if w == why] for why in reasons.values()}
 
 
 def _support(name: str) -> Any:

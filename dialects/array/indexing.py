@@ -15,7 +15,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from gradir.dialects.array.supports import moved_support, scattered_support
+from gradir.dialects.array.supports import moved_support, row_added_support, scattered_support
 from gradir.dialects.base.access import Access, Row, dim_row
 from gradir.dialects.base.attributes import Attributes, Types, integer
 from gradir.dialects.base.diagnostics import location_text
@@ -27,6 +27,7 @@ from gradir.dialects.base.shapes import (
     compatible,
     element_count,
     element_of,
+    is_static,
     normalize_axis,
     shape_of,
     tensor,
@@ -192,6 +193,8 @@ class ScatterAddOp(IndexingOp):
         return [ct, None, TakeOp.on(ct, indices, axis=self.axis)]
 
     def support(self, of: Supports) -> Mask | None:
+        if not shape_of(self.indices.type) and is_static(self.x.type):
+            return row_added_support(self, self.axis, of)
         return scattered_support(self, self.updates, of)
 
     def added_to(self, base: Value, x: Value, indices: Value, updates: Value) -> Value:

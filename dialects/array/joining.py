@@ -55,7 +55,7 @@ Placed = list[tuple[Piece, int]]
 
 def _moved(rank: int, axis: int, start: int) -> Access:
     """The identity, but for `start` added along the axis."""
-    return Access(rank, tuple(dim_row(rank, d, 1, start * (d == axis)) for d in range(rank)))
+    return Access(rank, tuple(dim_row(rank, d, 1, start if d == axis else 0) for d in range(rank)))
 
 
 def _selected(emitter: Emitter, type_: Attribute, axis: int, placed: Placed) -> list[SSAValue]:

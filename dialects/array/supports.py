@@ -52,6 +52,29 @@ def scattered_support(op: TensorOp, updates: SSAValue, of: Supports) -> Mask | N
     return found if into is updates else either(of.of(into), found)
 
 
+def row_added_support(op: TensorOp, axis: int, of: Supports) -> Mask | None:
+    """The support of an op that adds one row to its first operand: that row alone is written."""
+    into, index, row = op.operands
+    before, added = of.of(into), of.of(row)
+    if before is None or before is NOWHERE or added is NOWHERE:
+        return scattered_support(op, row, of)
+
+    def where(emitter: Emitter) -> Value:
+        from gradir.dialects.array.dynamic_slices import DynamicSliceOp, DynamicUpdateSliceOp
+        from gradir.dialects.array.movement import ReshapeOp
+
+        base, place = before.on(emitter), emitter.value(index)
+        shape = shape_of(into.type)
+        sizes = [1 if d == axis else n for d, n in enumerate(shape)]
+        place = (place < 0).choose(place + shape[axis], place)
+        starts = [place if d == axis else place.full(0) for d in range(len(shape))]
+        new = ReshapeOp.on(_bools_of(added, row.type, emitter), type=tensor(sizes, i1))
+        old = DynamicSliceOp.on(base, *starts, sizes=sizes)
+        return DynamicUpdateSliceOp.on(base, old.apply("logical_or", new), *starts)
+
+    return made_of([before] if added is None else [before, added], where)
+
+
 def _on_bools(
     op: TensorOp, masks: Mapping[SSAValue, Mask | None], boxes: tuple[Box, ...] = ()
 ) -> Mask | None:

@@ -31,6 +31,10 @@ Factor: TypeAlias = "tuple[SSAValue | Mask, bool]"
 Box = tuple[tuple[int, int, int], ...]
 """Neighbouring places: for each axis the first one, the one behind the last, and the extent."""
 
+Border = tuple[Operation, str, int, bool]
+"""A cotangent at the border of an op's regions: the op, the group and the place of the cotangent,
+and whether its support is strict."""
+
 
 @dataclass(eq=False)
 class Mask:
@@ -38,12 +42,14 @@ class Mask:
 
     `boxes` are its places, where they are known; `depth` is that of the masks it is made of. It
     holds where all `factors` do, and is the conjunction of two `parts`, if there are any; a union
-    has `alternatives`.
+    has `alternatives`. `borders` are those that a mask must cross to be known
+    (`dialects/grad/borders.py`).
     """
 
     where: Callable[[Emitter], Value]
     boxes: tuple[Box, ...] = ()
     depth: int = 0
+    borders: frozenset[Border] = frozenset()
     parts: tuple[Mask, ...] = ()
     factors: tuple[Factor, ...] = ()
     alternatives: tuple[Mask, ...] = ()
@@ -97,7 +103,8 @@ def made_of(
 ) -> Mask | None:
     """The mask made of others; None where it would be too deep."""
     depth = 1 + max((part.depth for part in parts), default=0)
-    return None if depth > _DEEPEST_MASK else Mask(where, boxes, depth)
+    borders = frozenset[Border]().union(*(part.borders for part in parts))
+    return None if depth > _DEEPEST_MASK else Mask(where, boxes, depth, borders)
 
 
 def _joined(one: Mask, other: Mask) -> tuple[Factor, ...]:
@@ -128,7 +135,12 @@ _EVERYWHERE.factors = ()
 
 
 def _no_bools() -> Value:
-    raise AssertionError("zeros and all places have no mask")
+    raise AssertionError("zeros, all places, and masks that are only possible, have no bools")
+
+
+def possible_mask(borders: frozenset[Border]) -> Mask:
+    """The mask that would be known if masks crossed the borders; it has no bools."""
+    return Mask(lambda emitter: _no_bools(), borders=borders)
 
 
 def both(one: Mask | None, other: Mask | None) -> Mask | None:

@@ -25,6 +25,7 @@ from gradir.dialects.building import body as b
 from gradir.dialects.building.nests import Read, argument_type, nest, view
 from gradir.dialects.foreign.nest_domains import Domain, Room, domain_of, room_of
 from gradir.dialects.foreign.nest_refusals import reached
+from gradir.dialects.grad.borders import Borders
 from gradir.dialects.grad.gates import Gates
 from gradir.dialects.loopnest.loopnest import (
     CheckIndexOp,
@@ -151,7 +152,7 @@ def _backward_body(
         end = values[op.yielded[j]]
         if end in active:
             _add(flowing, end, b.cast(Scalar(ct, inner), end.type))
-    gates = Gates()
+    gates = Gates(Borders())
     for each in reversed(copies):
         _step_back(each, active, flowing, inner, gates)
     return block, flowing.get(block.args[k])

@@ -25,25 +25,33 @@ from gradir.dialects.base.interfaces import (
     zero_operands,
 )
 from gradir.dialects.base.shapes import shape_of, tensor
-from gradir.dialects.base.support import NOWHERE, Mask, Supports
+from gradir.dialects.base.support import NOWHERE, Border, Mask, Supports, possible_mask
 from gradir.dialects.base.value import Emitter, Value
 from gradir.dialects.building.gate import gated
 from gradir.dialects.building.kinds import ElementwiseOp
+from gradir.dialects.grad.borders import Borders
 
 Wanted = Callable[[int], bool]
 """Whether the cotangent of the operand at a place is read."""
 
 
 class Gates:
-    """The gates of the cotangents of one function, or of its tangents."""
+    """The gates of the cotangents of one function, or of its tangents.
 
-    def __init__(self) -> None:
+    `possible` are the supports, and the strict ones, that would be known if masks crossed all
+    borders: they tell which borders are worth it.
+    """
+
+    def __init__(self, borders: Borders) -> None:
+        self.borders = borders
         self.supports = Supports(support_of)
         self.strict = Supports(support_of, strict=True)
+        self.possible = Supports(support_of), Supports(support_of, strict=True)
 
-    def has_support(self, ct: SSAValue) -> bool:
-        """Whether a cotangent has zeros that selections put there."""
-        return self.supports.of(ct) not in (None, NOWHERE)
+    def may_have_support(self, ct: SSAValue) -> bool:
+        """Whether a cotangent may have zeros that selections put there."""
+        known = self.supports.of(ct) not in (None, NOWHERE)
+        return known or self.possible[0].of(ct) not in (None, NOWHERE)
 
     def flow(
         self,
@@ -55,6 +63,41 @@ class Gates:
         wanted: Wanted,
     ) -> Cotangents:
         """The cotangents of the operands by the op's rule, gated as those of the results are."""
+        flowing = self._gate(op, rule, cts, results, operands, wanted)
+        if any(self.possible):
+            self._ask(op, cts, flowing, wanted)
+        return flowing
+
+    def _ask(self, op: Operation, cts: Cotangents, flowing: Cotangents, wanted: Wanted) -> None:
+        """Note the borders that masks must cross to gate the cotangents of an op's operands."""
+        given = [ct.ssa for ct in cts if ct is not None]
+        masks = [[possible.of(ct) for ct in given] for possible in self.possible]
+        borders = [_borders_of(each) for each in masks]
+        if not any(borders):
+            return
+        is_sum = isinstance(op, TensorOp) and op.SUMS_PRODUCTS
+        made = [ct.ssa for k, ct in enumerate(flowing) if ct is not None and wanted(k)]
+        if isinstance(op, ElementwiseOp) or is_elementwise(op):
+            [ct] = given
+            made = [each for each in made if not self._is_zero_with(each, ct)]
+        elif not isinstance(op, TensorOp) or _is_linear(op):
+            return
+        if not made:
+            return
+        self.borders.wanted |= borders[is_sum]
+        for possible, found in zip(self.possible, borders, strict=True):
+            if found:
+                possible.update((each, possible_mask(found)) for each in made)
+
+    def _gate(
+        self,
+        op: Operation,
+        rule: VjpRule,
+        cts: Cotangents,
+        results: Sequence[Value],
+        operands: Sequence[Value],
+        wanted: Wanted,
+    ) -> Cotangents:
         given = [ct for ct in cts if ct is not None]
         if any(self.supports.of(ct.ssa) in (None, NOWHERE) for ct in given):
             return rule(op, cts, results, operands)
@@ -167,13 +210,28 @@ class Gates:
         return flowing
 
 
+def _borders_of(masks: Sequence[Mask | None]) -> frozenset[Border]:
+    """The borders of the masks of all cotangents of an op; none where one of these has no mask."""
+    found = frozenset[Border]()
+    for mask in masks:
+        if mask is None or mask is NOWHERE:
+            return frozenset()
+        found |= mask.borders
+    return found
+
+
 class HandedSupports:
     """The supports of cotangents that a region hands out, as bools that it hands out too."""
 
     def __init__(self, gates: Gates, cts: Sequence[Value | None]):
         self.places: list[tuple[Supports, int]] = []
         self.bools: list[SSAValue] = []
+        self.possible: list[tuple[Supports, int, Mask]] = []
         for k, ct in enumerate(cts):
+            for supports in gates.possible:
+                mask = None if ct is None else supports.of(ct.ssa)
+                if mask is not None and mask is not NOWHERE:
+                    self.possible.append((supports, k, possible_mask(mask.borders)))
             for supports in (gates.supports, gates.strict):
                 mask = None if ct is None else supports.of(ct.ssa)
                 if ct is not None and mask is not None and mask is not NOWHERE:
@@ -184,6 +242,8 @@ class HandedSupports:
         """Set the supports of the results of the region."""
         for (supports, k), found in zip(self.places, bools, strict=True):
             supports[results[k].ssa] = Mask.of(found)
+        for possible, k, mask in self.possible:
+            possible[results[k].ssa] = mask
 
 
 class _Reached:

@@ -12,7 +12,9 @@ from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.base.slice_type import is_slices
 from gradir.dialects.base.value import Scalar, Value
 from gradir.dialects.base.value_names import cotangent_name
+from gradir.dialects.grad.borders import Borders
 from gradir.dialects.grad.checkpoint import CheckpointOp
+from gradir.dialects.grad.gates import Gates
 from gradir.dialects.grad.grad import AccumulateOp, ones, zero
 from gradir.dialects.grad.slices import densified, slices_of, whole, zero_rows
 from gradir.dialects.grad.tape import cotangent_type
@@ -67,16 +69,24 @@ class FunctionDifferentiator:
         self._check_effects()
 
     def run(self, seed_with_ones: bool) -> Derived:
-        stages = self.dissolved_stages()
-        shared = Shared(self.program, self.rules, self.activity, self.tables, stages)
-        try:
-            derived = self._derived(shared, seed_with_ones)
-        except BaseException:
+        borders = Borders()
+        shared, derived = self._run_once(borders, seed_with_ones)
+        while borders.learn():
             shared.take_down()
-            raise
+            shared, derived = self._run_once(borders, seed_with_ones)
         shared.take_down(derived.forward, derived.backward)
         derived.clean(simplify_block)
         return derived
+
+    def _run_once(self, borders: Borders, seed_with_ones: bool) -> tuple[Shared, Derived]:
+        """The derivative with masks across certain borders; notes what it learns of borders."""
+        stages, gates = self.dissolved_stages(), Gates(borders)
+        shared = Shared(self.program, self.rules, self.activity, self.tables, stages, gates=gates)
+        try:
+            return shared, self._derived(shared, seed_with_ones)
+        except BaseException:
+            shared.take_down()
+            raise
 
     def _derived(self, shared: Shared, seed_with_ones: bool) -> Derived:
         work = Differentiator(

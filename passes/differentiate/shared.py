@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from xdsl.ir import Block, Operation, SSAValue
 
+from gradir.dialects.grad.borders import Borders
 from gradir.dialects.grad.gates import Gates
 from gradir.passes.analysis.activity import Activity
 from gradir.passes.differentiate.derived import DifferentiatedLoop
@@ -44,7 +45,7 @@ class Shared:
     )
     copy_of: dict[Operation, Operation] = field(default_factory=dict[Operation, Operation])
     scaffold: list[Block] = field(default_factory=list[Block])
-    gates: Gates = field(default_factory=Gates)
+    gates: Gates = field(default_factory=lambda: Gates(Borders()))
 
     def rule(self, op: Operation) -> StructuralRule:
         """The rule of an op: its class's structural rule, or the ordinary one."""

@@ -21,6 +21,7 @@ from gradir.dialects.base.shapes import shape_of
 from gradir.dialects.loopnest.loopnest import BarrierOp, ContractOp, LoopOp, NestOp
 from gradir.passes.analysis.live_bytes import bytes_of
 from gradir.passes.analysis.liveness import all_operands
+from gradir.passes.fusion.views import is_stored_as_yielded
 
 # A group that reads more tensors than this would do little but spill their addresses.
 MOST_INPUTS = 64
@@ -441,10 +442,11 @@ def _inputs(op: Operation) -> dict[SSAValue, bool]:
 
 
 def _writes_in_place(value: SSAValue) -> bool:
-    """The value is written once an element, at the place of the iteration."""
+    """The value is written once an element, at the place of the iteration, as it is yielded."""
     op = value.owner
     assert isinstance(op, LoopOp)
     results: list[SSAValue] = [*op.results]
     k = results.index(value)
     access, combiner = op.output_accesses[k], op.output_combiners[k]
-    return combiner == "none" and access.dims == tuple(range(len(access.rows)))
+    in_place = combiner == "none" and access.dims == tuple(range(len(access.rows)))
+    return in_place and is_stored_as_yielded(op, k)

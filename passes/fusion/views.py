@@ -17,9 +17,9 @@ from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
 from gradir.dialects.base.access import Access, Row
-from gradir.dialects.base.shapes import shape_of
+from gradir.dialects.base.shapes import element_of, shape_of
 from gradir.dialects.building.body import computes
-from gradir.dialects.loopnest.loopnest import ContractOp, IndexOp, LoopOp, NestOp
+from gradir.dialects.loopnest.loopnest import ContractOp, IndexOp, LoopOp, NestOp, scalar_type
 
 # Results so many times larger than all that is read for them are computed where they are read, by
 # so many ops at most of those that take one instruction.
@@ -52,14 +52,20 @@ def inline_views(block: Block) -> None:
 
 
 def is_map(op: Operation) -> bool:
-    """One output, each element written once at the place of its iteration."""
+    """One output, each element written once at the place of its iteration, as it is yielded."""
     return (
         isinstance(op, NestOp)
         and len(op.results) == 1
         and op.output_combiners == ["none"]
         and op.output_accesses[0].is_identity
         and not op.inits
+        and is_stored_as_yielded(op, 0)
     )
+
+
+def is_stored_as_yielded(op: LoopOp, number: int) -> bool:
+    """Whether an output holds the numbers that the body yields; wider ones are rounded in it."""
+    return op.yielded[number].type == scalar_type(element_of(op.output_types[number]))
 
 
 def _inline_into(op: LoopOp) -> None:

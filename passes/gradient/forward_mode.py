@@ -20,6 +20,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from gradir.dialects.base.diagnostics import PassError, kind_name, op_name
 from gradir.dialects.base.interfaces import Cotangents, is_terminator, vjp_rule
 from gradir.dialects.base.value import Emitter, Value
+from gradir.dialects.grad.borders import Borders
 from gradir.dialects.grad.gates import Gates, Wanted
 from gradir.dialects.grad.grad import accumulated, zero
 from gradir.dialects.grad.host_call import HostCallOp, tangent_call
@@ -33,6 +34,7 @@ from gradir.passes.cleanup.dead_code import remove_dead_ops
 from gradir.passes.cleanup.decompose import decompose_block
 from gradir.passes.cleanup.simplify import simplify_block
 from gradir.passes.differentiate.contributions import lost
+from gradir.passes.differentiate.crossing import Crossing
 from gradir.passes.differentiate.derived import function_around
 from gradir.passes.differentiate.function import FunctionDifferentiator
 from gradir.passes.differentiate.program import Program
@@ -63,8 +65,23 @@ def jvp_function(
 def _function(
     program: Program, analysis: FunctionDifferentiator, callees: Callees, ending: str
 ) -> FuncOp:
+    source, borders = analysis.source, Borders()
+    block = _block(program, analysis, callees, borders)
+    while borders.learn():
+        block = _block(program, analysis, callees, borders)
+    remove_joins(block)
+    simplify_block(block)
+    name = f"{source.sym_name.data}_jvp{ending}"
+    return function_around(name, block, argument_attributes(source))
+
+
+def _block(
+    program: Program, analysis: FunctionDifferentiator, callees: Callees, borders: Borders
+) -> Block:
+    """The code of a function with its tangents, which cross certain borders with masks."""
     source, block = analysis.source, Block()
-    work = ForwardMode(program, analysis.activity, callees, block, analysis.executions)
+    gates = Gates(borders)
+    work = ForwardMode(program, analysis.activity, callees, block, analysis.executions, gates)
     work.dissolved_stages = analysis.dissolved_stages()
     for argument in analysis.block.args:
         work.add_argument(argument, argument.type, argument.name_hint)
@@ -81,10 +98,7 @@ def _function(
     results = [work.primal[r] for r in program.results(source)]
     tangents = [work.tangent_or_zero(t.value, emitter) for t in analysis.of]
     emitter.insert(ReturnOp(*results, *tangents))
-    remove_joins(block)
-    simplify_block(block)
-    name = f"{source.sym_name.data}_jvp{ending}"
-    return function_around(name, block, argument_attributes(source))
+    return block
 
 
 class ForwardMode:
@@ -101,6 +115,7 @@ class ForwardMode:
         callees: Callees,
         block: Block,
         executions: int | None,
+        gates: Gates,
     ):
         self.program = program
         self.activity = activity
@@ -111,7 +126,7 @@ class ForwardMode:
         self.primal: dict[SSAValue, SSAValue] = {}
         self.tangent: dict[SSAValue, SSAValue] = {}
         self.given: dict[SSAValue, SSAValue] = {}
-        self.gates = Gates()
+        self.gates = gates
         # stages with a requested value inside
         self.dissolved_stages: set[Operation] = set()
 
@@ -220,24 +235,43 @@ class ForwardMode:
             self.primal[result] = ours
         emitter = Emitter(self.block, op.location)
         values = [op.results[k] for k in active]
-        self.set_tangents(values, made.results[count:], emitter)
+        self.set_tangents(values, made.results[count : count + len(active)], emitter)
 
-    # Ops with regions: tangents stand behind the carried values and results.
+    # Ops with regions: tangents stand behind the carried values and results, and their masks behind
+    # the tangents.
+
+    def _crossing(self, op: Operation, group: str, values: Sequence[SSAValue]) -> Crossing:
+        """The border of an op's regions for the tangents of some of its values."""
+        return Crossing.of(self.gates, op, group, [cotangent_type(v.type) for v in values])
 
     def _region(
-        self, op: Operation, block: Block, carried: Sequence[int], end: Sequence[int]
+        self,
+        op: Operation,
+        block: Block,
+        carried: Sequence[int],
+        entry: Crossing,
+        end: Sequence[int],
+        crossing: Crossing,
     ) -> Region:
-        """A copy of a block with tangents for `carried` arguments and `end` operands."""
+        """A copy of a block with tangents for `carried` arguments and `end` operands, which cross
+        the borders `entry` and `crossing`."""
         executions = executions_within(self.executions, op)
-        inner = ForwardMode(self.program, self.activity, self.callees, Block(), executions)
+        inner = ForwardMode(
+            self.program, self.activity, self.callees, Block(), executions, self.gates
+        )
         inner.primal, inner.tangent, inner.given = self.primal, self.tangent, self.given
-        inner.gates = self.gates
         for argument in block.args:
             inner.add_argument(argument, argument.type, argument.name_hint)
         for k in carried:
             value = block.args[k]
             type_ = cotangent_type(value.type)
             self.tangent[value] = inner.add_argument(None, type_, _hint(value))
+        names = entry.mask_names([_hint(block.args[k]) for k in carried])
+        masks = [
+            inner.add_argument(None, type_, name)
+            for type_, name in zip(entry.mask_types, names, strict=True)
+        ]
+        entry.receive([self.tangent[block.args[k]] for k in carried], masks)
         inner.ops(block)
         last = block.last_op
         assert last is not None
@@ -245,16 +279,23 @@ class ForwardMode:
         tangents = [inner.tangent_or_zero(yielded(block)[k], emitter) for k in end]
         ours = last.clone(self.primal)
         ours.location = last.location
-        ours.operands = [*ours.operands, *tangents]
+        masks = (crossing.hand_back if entry.types else crossing.hand_over)(tangents, emitter)
+        ours.operands = [*ours.operands, *tangents, *masks]
         emitter.insert(ours)
         simplify_block(inner.block)
         return Region(inner.block)
 
     def _with_regions(
-        self, op: Operation, tangents: Sequence[SSAValue], passed: Sequence[int], *regions: Region
+        self,
+        op: Operation,
+        tangents: Sequence[SSAValue],
+        passed: Sequence[int],
+        crossing: Crossing,
+        *regions: Region,
     ) -> None:
-        """A copy of `op` with tangents as further operands and results, and with other regions."""
-        types = [cotangent_type(op.results[k].type) for k in passed]
+        """A copy of `op` with tangents, and masks, as further operands and results, and with other
+        regions."""
+        types = [*crossing.types, *crossing.mask_types]
         made = type(op).create(
             operands=[*(self.primal[o] for o in op.operands), *tangents],
             result_types=[*(r.type for r in op.results), *types],
@@ -262,7 +303,10 @@ class ForwardMode:
             attributes=dict(op.attributes),
             regions=regions,
         )
-        self._take_over(op, Emitter(self.block, op.location).insert(made), passed)
+        Emitter(self.block, op.location).insert(made)
+        first, end = len(op.results), len(op.results) + len(passed)
+        crossing.receive(made.results[first:end], made.results[end:])
+        self._take_over(op, made, passed)
 
     def _dissolve(self, op: Operation) -> None:
         block = op.regions[0].block
@@ -276,26 +320,38 @@ class ForwardMode:
         flow = region_flow(op)
         assert flow is not None
         active = self._active(op.results)
-        self._with_regions(op, [], active, *(self._region(op, b, [], active) for b in flow.blocks))
+        crossing = self._crossing(op, "results", [op.results[k] for k in active])
+        nothing = self._crossing(op, "arguments", [])
+        regions = [self._region(op, b, [], nothing, active, crossing) for b in flow.blocks]
+        self._with_regions(op, [], active, crossing, *regions)
 
-    def _initial(self, values: Sequence[SSAValue], op: Operation) -> list[SSAValue]:
-        return [self.tangent_or_zero(v, Emitter(self.block, op.location)) for v in values]
+    def _initial(
+        self, values: Sequence[SSAValue], op: Operation, crossing: Crossing
+    ) -> list[SSAValue]:
+        emitter = Emitter(self.block, op.location)
+        tangents = [self.tangent_or_zero(v, emitter) for v in values]
+        return [*tangents, *crossing.hand_over(tangents, emitter)]
 
     def _for(self, op: scf.ForOp) -> None:
         block = op.body.block
         carried = sorted({*self._active(op.results), *self._active(block.args[1:])})
-        initial = self._initial([op.iter_args[k] for k in carried], op)
-        body = self._region(op, block, [k + 1 for k in carried], carried)
-        self._with_regions(op, initial, carried, body)
+        starts = [op.iter_args[k] for k in carried]
+        crossing = self._crossing(op, "carried", starts)
+        initial = self._initial(starts, op, crossing)
+        body = self._region(op, block, [k + 1 for k in carried], crossing, carried, crossing)
+        self._with_regions(op, initial, carried, crossing, body)
 
     def _while(self, op: scf.WhileOp) -> None:
         before, after = op.before_region.block, op.after_region.block
         carried = self._active(before.args)
         passed = sorted({*self._active(op.results), *self._active(after.args)})
-        initial = self._initial([op.arguments[k] for k in carried], op)
-        first = self._region(op, before, carried, passed)
-        second = self._region(op, after, passed, carried)
-        self._with_regions(op, initial, passed, first, second)
+        starts = [op.arguments[k] for k in carried]
+        entry = self._crossing(op, "carried", starts)
+        end = self._crossing(op, "passed", [op.results[k] for k in passed])
+        initial = self._initial(starts, op, entry)
+        first = self._region(op, before, carried, entry, passed, end)
+        second = self._region(op, after, passed, end, carried, entry)
+        self._with_regions(op, initial, passed, end, first, second)
 
 
 def _floating(values: Sequence[SSAValue]) -> list[int]:
@@ -333,7 +389,7 @@ def pushed_forward(
             contributions.setdefault(ct.ssa, []).append(emitter.value(tangent))
     linear = _linear_ops(_ops_behind(before, emitter.block), dummies)
     # what the rule itself selects needs no gate: its other factors are finite there
-    is_gated = any(gates.has_support(t) for t in tangents if t is not None)
+    is_gated = any(gates.may_have_support(t) for t in tangents if t is not None)
     _transpose(linear, dummies, contributions, emitter, gates if is_gated else None)
     _erase(linear, op)
     return [accumulated(p).ssa if (p := contributions.get(a)) else None for a in dummies.args]

@@ -25,8 +25,10 @@ from gradir.dialects.base.value import Emitter, Value
 from gradir.dialects.grad.slices import Pair, densified, padded, zero_rows
 from gradir.dialects.grad.tape import cotangent_type
 from gradir.passes.analysis.region_flow import region_flow, yielded
+from gradir.passes.analysis.regions import values_read_inside
 from gradir.passes.cleanup.simplify import simplify_block
-from gradir.passes.differentiate.contributions import cotangent_hint, summed, zero_of
+from gradir.passes.differentiate.contributions import summed, zero_of
+from gradir.passes.differentiate.crossing import Crossing, add_seeds, crossed
 from gradir.passes.differentiate.differentiator import Differentiator
 from gradir.passes.differentiate.residuals import Residuals
 from gradir.passes.differentiate.row_slices import repacked, unpacked
@@ -36,26 +38,33 @@ from gradir.passes.rules.branch_results import BranchResults
 
 @dataclass
 class Branch:
-    """One region: its code, with arguments for the cotangents of the active results and its tapes.
+    """One region: its code, with arguments for the cotangents of the active results, their masks
+    and its tapes.
 
     The backward code yields the cotangents of `captured`, the row slices of `tables`, two values
-    for each, and its tapes.
+    for each, the masks that cross the border with those of `captured`, and its tapes.
     """
 
     inner: Differentiator
-    captured: list[SSAValue]
+    captured: dict[SSAValue, Crossing]
     tables: list[SSAValue]
     residuals: Residuals
 
     def sums(self) -> dict[SSAValue, Value]:
-        return dict(zip(self.captured, self._yielded(), strict=False))
+        found = dict(zip(self.captured, self._yielded(), strict=False))
+        masks = [value.ssa for value in self._yielded()[len(found) + 2 * len(self.tables) :]]
+        for value, crossing in self.captured.items():
+            own, masks = masks[: len(crossing.places)], masks[len(crossing.places) :]
+            crossing.receive([found[value].ssa], own)
+        return found
 
     def rows(self) -> dict[SSAValue, Pair]:
         parts = self._yielded()[len(self.captured) :]
         return {t: (parts[2 * k], parts[2 * k + 1]) for k, t in enumerate(self.tables)}
 
     def tapes(self) -> list[SSAValue]:
-        return [value.ssa for value in self._yielded()[len(self.captured) + 2 * len(self.tables) :]]
+        count = len(self.inner.tapes)
+        return [value.ssa for value in self._yielded()[-count:]] if count else []
 
     def _yielded(self) -> list[Value]:
         """What the backward code yields, for code in front of the yield."""
@@ -68,6 +77,7 @@ class Branch:
 class SavedBranches:
     branches: list[Branch]
     active: list[int]
+    entry: Crossing
     threads: list[tuple[TapeThread, Branch]]
 
 
@@ -78,7 +88,8 @@ class BranchRule:
         flow = region_flow(op)
         assert flow is not None
         active = [k for k, r in enumerate(op.results) if outer.activity.is_active(r)]
-        branches = [_differentiate(outer, op, block, active) for block in flow.blocks]
+        entry = crossed(outer, op, "results", [op.results[k] for k in active])
+        branches = [_differentiate(outer, op, block, active, entry) for block in flow.blocks]
         results = BranchResults.of([[v.type for v in b.residuals.kept] for b in branches])
         threads = [(outer.open_tape(t.type), b) for b in branches for t in b.inner.tapes]
         for k, branch in enumerate(branches):
@@ -97,20 +108,21 @@ class BranchRule:
         for (thread, _), result in zip(threads, made.results[second:], strict=True):
             result.name_hint = "tape"
             thread.forward = result
-        return SavedBranches(branches, active, threads)
+        return SavedBranches(branches, active, entry, threads)
 
     def backward(
         self, outer: Differentiator, op: Operation, saved: SavedBranches, cts: Cotangents
     ) -> Iterable[tuple[SSAValue, Value | None]]:
         seeds = [(cts[k] or zero_of(op.results[k], outer.emitter)).ssa for k in saved.active]
-        captured = list(dict.fromkeys(c for b in saved.branches for c in b.captured))
+        seeds += saved.entry.hand_over(seeds, outer.emitter)
+        captured = {c: crossing for b in saved.branches for c, crossing in b.captured.items()}
         tapes = [t.in_backward() for t, _ in saved.threads]
         so_far = {c: _sum_so_far(outer, c) for c in captured}
         counts = _slice_counts(saved.branches)
         if not so_far and not counts and not tapes:
             return []
         for branch in saved.branches:
-            _finish_backward(branch, so_far, counts, seeds, saved.threads, tapes)
+            _finish_backward(branch, captured, so_far, counts, seeds, saved.threads, tapes)
         made = outer.emitter.insert(
             _with_regions(
                 op,
@@ -125,7 +137,12 @@ class BranchRule:
             thread.backward = result
         types = [cotangent_type(c.type) for c in captured]
         types += [SlicesType.of(table.type, count) for table, count in counts.items()]
-        flowing = repacked(types, map(outer.emitter.value, made.results[:first]))
+        end = len(captured) + 2 * len(counts)
+        flowing = list(repacked(types, map(outer.emitter.value, made.results[:end])))
+        masks = list(made.results[end:first])
+        for crossing, ct in zip(captured.values(), flowing, strict=False):
+            own, masks = masks[: len(crossing.places)], masks[len(crossing.places) :]
+            crossing.receive([ct.ssa], own)
         return list(zip([*captured, *counts], flowing, strict=True))
 
 
@@ -157,24 +174,36 @@ class ExecuteRegionRule:
 
 
 def _differentiate(
-    outer: Differentiator, op: Operation, block: Block, active: Sequence[int]
+    outer: Differentiator, op: Operation, block: Block, active: Sequence[int], entry: Crossing
 ) -> Branch:
     inner = outer.region(block, op)
     inner.copy_forward()
-    for place, k in enumerate(active):
-        result = op.results[k]
-        seed = inner.backward.insert_arg(cotangent_type(result.type), place)
-        seed.name_hint = cotangent_hint(result)
+    seeds = add_seeds(inner.backward, 0, [op.results[k] for k in active], entry)
+    for seed, k in zip(seeds, active, strict=False):
         inner.contributions.add(yielded(block)[k], inner.emitter.value(seed))
     inner.walk_back()
     flowing = inner.contributions.flowing_out()
     tables = [value for value, ct in flowing.items() if is_slices(ct.ssa.type)]
-    captured = [value for value in flowing if value not in tables]
+    captured = _crossings(outer, op, [value for value in flowing if value not in tables])
+    masks = [
+        mask
+        for value, crossing in captured.items()
+        for mask in crossing.hand_over([flowing[value].ssa], inner.emitter)
+    ]
     cts = [*(flowing[value] for value in captured), *unpacked(flowing[table] for table in tables)]
     tapes = (t.in_backward() for t in inner.tapes)
-    inner.emitter.insert(scf.YieldOp(*(ct.ssa for ct in cts), *tapes))
+    inner.emitter.insert(scf.YieldOp(*(ct.ssa for ct in cts), *masks, *tapes))
     simplify_block(inner.backward)
     return Branch(inner, captured, tables, Residuals(inner.forward, inner.backward, {}))
+
+
+def _crossings(
+    outer: Differentiator, op: Operation, captured: Sequence[SSAValue]
+) -> dict[SSAValue, Crossing]:
+    """The borders that the cotangents of captured values cross, one for each in all branches."""
+    read = dict.fromkeys([*map(outer.shared.origin, values_read_inside(op)), *captured])
+    number = {value: k for k, value in enumerate(read)}
+    return {v: crossed(outer, op, f"captured {number[v]}", [v]) for v in captured}
 
 
 # Forward.
@@ -218,6 +247,7 @@ def _restore(
 
 def _finish_backward(
     branch: Branch,
+    captured: dict[SSAValue, Crossing],
     so_far: dict[SSAValue, Value | None],
     counts: dict[SSAValue, int],
     seeds: Sequence[SSAValue],
@@ -236,17 +266,19 @@ def _finish_backward(
     emitter = Emitter(block, branch.inner.location, before=last)
     flowing, rows, ends = branch.sums(), branch.rows(), iter(branch.tapes())
     sums: list[Value] = []
-    for captured, before in so_far.items():
+    masks: list[SSAValue] = []
+    for value, before in so_far.items():
         parts = [] if before is None else [emitter.value(before.ssa)]
-        parts += [flowing[captured]] if captured in flowing else []
-        sums.append(summed(captured, parts) if parts else zero_of(captured, emitter))
+        parts += [flowing[value]] if value in flowing else []
+        sums.append(summed(value, parts) if parts else zero_of(value, emitter))
+        masks += captured[value].hand_over([sums[-1].ssa], emitter)
     for table, count in counts.items():
         pair = rows.get(table) or zero_rows(table.type, 0, emitter)
         sums += padded(pair, table.type, count)
     after = [
         next(ends) if owner is branch else t for t, (_, owner) in zip(tapes, threads, strict=True)
     ]
-    last.operands = [*(total.ssa for total in sums), *after]
+    last.operands = [*(total.ssa for total in sums), *masks, *after]
 
 
 def _with_regions(

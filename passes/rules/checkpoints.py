@@ -13,17 +13,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from xdsl.ir import Operation, OpResult, SSAValue, SSAValues
+from xdsl.ir import Block, Operation, OpResult, SSAValue, SSAValues
 
 from gradir.dialects.base.diagnostics import PassError, kind_name
 from gradir.dialects.base.interfaces import Cotangents
+from gradir.dialects.base.slice_type import is_slices
 from gradir.dialects.base.value import Emitter, Value
 from gradir.dialects.grad.checkpoint import CheckpointOp, CheckpointYieldOp
 from gradir.dialects.grad.gates import HandedSupports
 from gradir.passes.analysis.kept_bits import from_bits, is_kept_as_bits, to_bits
-from gradir.passes.analysis.region_flow import handed_through
+from gradir.passes.analysis.region_flow import handed_through, region_flow
 from gradir.passes.analysis.regions import captured, is_defined_in
 from gradir.passes.cleanup.simplify import simplify_block
+from gradir.passes.differentiate.crossing import crossed
 from gradir.passes.differentiate.differentiator import Differentiator
 from gradir.passes.differentiate.residuals import is_constant
 from gradir.passes.differentiate.row_slices import repacked, unpacked
@@ -95,15 +97,22 @@ class CheckpointRule:
         # a zero of a selection in the stage must be one outside of it, too
         read = [ct if isinstance(v, OpResult) else None for v, ct in flowing.items()]
         supports = HandedSupports(outer.shared.gates, read)
-        inner.backward.add_op(CheckpointYieldOp(*parts, *supports.bools))
+        # and one of a loop's iteration in others
+        across = {v: ct for v, ct in flowing.items() if _is_of_region(v) and not is_slices(ct.type)}
+        crossing = crossed(outer, op, "arguments", list(across))
+        masks = crossing.hand_back([ct.ssa for ct in across.values()], inner.emitter)
+        inner.backward.add_op(CheckpointYieldOp(*parts, *supports.bools, *masks))
         simplify_block(inner.backward)
         self._rematerialize(outer, inner, op, saved)
         simplify_block(inner.backward)
-        yielded = [*parts, *supports.bools]
+        yielded = [*parts, *supports.bools, *masks]
         made = outer.emitter.insert(CheckpointOp([p.type for p in yielded], inner.backward))
         summed = list(repacked(types, map(outer.emitter.value, made.results)))
-        supports.set(summed, made.results[len(parts) :])
-        return list(zip(flowing, summed, strict=True))
+        first, end = len(parts), len(parts) + len(supports.bools)
+        supports.set(summed, made.results[first:end])
+        found = dict(zip(flowing, summed, strict=True))
+        crossing.receive([found[value].ssa for value in across], made.results[end:])
+        return list(found.items())
 
     def _hand_over(
         self, outer: Differentiator, inner: Differentiator, op: CheckpointOp, cts: Cotangents
@@ -158,6 +167,13 @@ class CheckpointRule:
             if any(outer.backward.is_ancestor(use.operation) for use in result.uses):
                 kept[outer.primal(value)] = result
         return kept
+
+
+def _is_of_region(value: SSAValue) -> bool:
+    """Whether a value is an argument of a region's block, as of a loop's."""
+    home = value.owner
+    around = home.parent_op() if isinstance(home, Block) else None
+    return around is not None and region_flow(around) is not None
 
 
 def _keep(

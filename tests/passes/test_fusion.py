@@ -421,3 +421,43 @@ def test_what_spreads_small_tensors_has_no_memory() -> None:
     arrays.append(np.linspace(1, 0, 300, dtype=np.float32).reshape(1, 100, 3))
     for got, want in zip(fn(*arrays), gradir.interpret(module, "f_grad", *arrays), strict=True):
         np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-3)
+
+
+ROUNDED = """func.func @f(%x: tensor<4xf16>) -> tensor<4xf32> {
+  %y = loopnest.nest [4] (%a = %x[d0] : tensor<4xf16>) -> ([d0] : tensor<4xf16>) {
+    %w = arith.extf %a : f16 to f32
+    %s = arith.mulf %w, %w : f32
+    loopnest.yield %s : f32
+  }
+  %z = loopnest.nest [4] (%a = %y[PLACE] : tensor<4xf16>) -> ([d0] : tensor<4xf32>) {
+    %w = arith.extf %a : f16 to f32
+    loopnest.yield %w : f32
+  }
+  func.return %z : tensor<4xf32>
+}"""
+CUT = """func.func @f(%x: tensor<4xi32>) -> tensor<4xi32> {
+  %y = loopnest.nest [4] (%a = %x[d0] : tensor<4xi32>) -> ([d0] : tensor<4xi8>) {
+    loopnest.yield %a : i32
+  }
+  %z = loopnest.nest [4] (%a = %y[d0] : tensor<4xi8>) -> ([d0] : tensor<4xi32>) {
+    %w = arith.extsi %a : i8 to i32
+    loopnest.yield %w : i32
+  }
+  func.return %z : tensor<4xi32>
+}"""
+
+
+@pytest.mark.parametrize("place", ["d0", "d0 * -1 + 3"])
+def test_a_number_that_is_rounded_in_memory_is_not_handed_on(place: str) -> None:
+    """A nest may yield wider numbers than its output holds; readers get those of the output."""
+    x = np.array([1.001, 2.003, 3.007, 0.1], np.float16)
+    wanted = (x.astype(np.float32) ** 2).astype(np.float16).astype(np.float32)
+    module = gradir.parse(ROUNDED.replace("PLACE", place))
+    [found] = gradir.compile(module, "f")(x)
+    assert found.tolist() == (wanted if place == "d0" else wanted[::-1]).tolist()
+
+
+def test_an_integer_that_is_cut_in_memory_is_not_handed_on() -> None:
+    x = np.array([1, 300, -200, 127], np.int32)
+    [found] = gradir.compile(gradir.parse(CUT), "f")(x)
+    assert found.tolist() == [1, 44, 56, 127]

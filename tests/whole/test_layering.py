@@ -333,7 +333,7 @@ DIALECT_ROOMS = (
     *("base", "loopnest", "building", "array", "spatial", "grad", "nn", "comm", "batching"),
     *("foreign", "__init__"),
 )
-NAMES_BACKWARD_OPS = {("array", "grad"), ("array", "nn"), ("spatial", "nn"), ("grad", "nn")}
+NAMES_BACKWARD_OPS = {("array", "grad"), ("spatial", "nn"), ("grad", "nn")}
 
 
 def imported_rooms(path: Path, package: str) -> Iterator[tuple[str, bool]]:

@@ -7,7 +7,7 @@ next iteration, and tapes. It yields the same groups, with the cotangents of the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
@@ -21,12 +21,13 @@ from gradir.dialects.base.interfaces import Cotangents
 from gradir.dialects.base.value import Emitter, Value
 from gradir.dialects.building.control_flow import name_all
 from gradir.dialects.grad.loop_policy import loop_policy
-from gradir.dialects.grad.tape import TapeType, cotangent_type, pop, push, record_bytes
+from gradir.dialects.grad.tape import TapeType, pop, push, record_bytes
 from gradir.passes.analysis.region_flow import trips, yielded
 from gradir.passes.analysis.region_ops import terminator
 from gradir.passes.cleanup.simplify import simplify_block
 from gradir.passes.differentiate.block_code import copied, splice
-from gradir.passes.differentiate.contributions import cotangent_hint, lost, zero_of
+from gradir.passes.differentiate.contributions import lost, zero_of
+from gradir.passes.differentiate.crossing import Crossing, add_seeds
 from gradir.passes.differentiate.differentiator import Differentiator
 from gradir.passes.differentiate.residuals import Makers, Residuals
 from gradir.passes.rules.loops.carried import Carried, in_groups
@@ -35,10 +36,14 @@ from gradir.passes.rules.loops.sums import Sum
 MOST_BYTES = 1 << 47
 """More bytes than a process can have: it gets 47 of the 48 bits of addresses."""
 
+Border = Callable[[Sequence[SSAValue]], Crossing]
+"""The crossing of the cotangents of some values of a loop."""
+
 
 @dataclass
 class Body:
-    """The differentiated body of a loop: it yields the cotangents of `wanted`, then `sums`.
+    """The differentiated body of a loop: it yields the cotangents of `wanted`, with the masks of
+    `crossing`, then `sums`.
 
     `following` are results of the source loop: the backward loop hands each iteration the next
     one's initial values of these, which are this one's yielded values. So a tape holds one of both.
@@ -46,6 +51,7 @@ class Body:
 
     inner: Differentiator
     wanted: list[SSAValue]
+    crossing: Crossing
     sums: list[Sum]
     following: list[SSAValue] = field(default_factory=list[SSAValue])
 
@@ -57,7 +63,8 @@ class Body:
     def grouped(self, handed_back: Sequence[SSAValue]) -> Carried:
         """The yielded values of the backward code, in groups."""
         wanted, followed, tapes = map(len, (self.wanted, self.following, self.inner.tapes))
-        return in_groups(handed_back, wanted, self.sums, followed, tapes)
+        masks = len(self.crossing.places)
+        return in_groups(handed_back, wanted + masks, self.sums, followed, tapes)
 
     def spliced(self, number: SSAValue, given: Carried, emitter: Emitter) -> Carried:
         """Move the backward code to an emitter's place; returns the carried values after it."""
@@ -82,34 +89,39 @@ def differentiate_body(
     given: Sequence[SSAValue],
     wanted: Iterable[SSAValue],
     sums: Sequence[Sum],
+    borders: tuple[Border, Border],
     silent: bool = True,
 ) -> Body:
     """Make the backward code, after the forward code: from the cotangents of `given` to those of
-    `wanted`; those without contributions only if `silent`."""
+    `wanted`; those without contributions only if `silent`. `borders` make the crossings of both."""
     block = inner.backward
     block.insert_arg(number_type, 0).name_hint = "back"
-    for place, value in enumerate(given):
-        seed = block.insert_arg(cotangent_type(value.type), 1 + place)
-        seed.name_hint = cotangent_hint(value)
-    used = _sum_arguments(inner, sums, 1 + len(given))
+    entry, end = borders
+    count = len(add_seeds(block, 1, given, entry(given)))
+    used = _sum_arguments(inner, sums, 1 + count)
     for seed, value in zip(block.args[1:], given, strict=False):
         inner.contributions.add(value, inner.emitter.value(seed))
     inner.walk_back()
     reached = [value for value in wanted if silent or value in inner.contributions]
     cts = [inner.contributions.cotangent_or_zero(value).ssa for value in reached]
+    crossing = end(reached)
+    cts += crossing.hand_back(cts, inner.emitter)
     for each, arguments in list(used.items()):
         parts = inner.contributions.get(each.value, [])
-        if [part.ssa for part in parts] == (arguments if each.room is None else []):
+        if [part.ssa for part in parts] == (arguments[:1] if each.room is None else []):
             inner.contributions.pop(each.value, None)
             for argument in used.pop(each):
                 block.erase_arg(argument)
+    added = {each: inner.contributions.get(each.value, []) for each in used}
     flowing = inner.contributions.flowing_out()
     for value in flowing.keys() - {each.value for each in used}:
         raise lost(value, "has no sum in the loop")
-    ends = (each.after([*parts], flowing[each.value]) for each, parts in used.items())
+    ends = (
+        each.after([*before], flowing[each.value], added[each]) for each, before in used.items()
+    )
     inner.emitter.insert(scf.YieldOp(*cts, *chain(*ends), *(t.in_backward() for t in inner.tapes)))
     simplify_block(block)
-    return Body(inner, reached, list(used))
+    return Body(inner, reached, crossing, list(used))
 
 
 def _sum_arguments(
@@ -124,7 +136,7 @@ def _sum_arguments(
             argument.name_hint = name
             first += 1
         if each.room is None:
-            inner.contributions.add(each.value, inner.emitter.value(made[each][0]))
+            inner.contributions.add(each.value, each.begin([*made[each]], inner.emitter))
     return made
 
 
@@ -194,11 +206,16 @@ def _take_following(
 
 
 def seeds(
-    results: Iterable[SSAValue], op: Operation, cts: Cotangents, emitter: Emitter
+    results: Sequence[SSAValue],
+    op: Operation,
+    cts: Cotangents,
+    crossing: Crossing,
+    emitter: Emitter,
 ) -> list[SSAValue]:
-    """The cotangents of some results of a loop, or zeros."""
+    """The cotangents of some results of a loop, or zeros; behind them their masks."""
     given: dict[SSAValue, Value | None] = dict(zip(op.results, cts, strict=True))
-    return [(given[r] or zero_of(r, emitter)).ssa for r in results]
+    seeds = [(given[r] or zero_of(r, emitter)).ssa for r in results]
+    return [*seeds, *crossing.hand_over(seeds, emitter)]
 
 
 def copy_ops(

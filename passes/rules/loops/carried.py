@@ -9,6 +9,7 @@ from itertools import chain, islice
 from xdsl.ir import SSAValue
 
 from gradir.dialects.base.value import Emitter, Value
+from gradir.passes.differentiate.crossing import Crossing
 from gradir.passes.differentiate.tapes import TapeThread
 from gradir.passes.rules.loops.sums import Parts, Sum
 
@@ -33,7 +34,7 @@ class Running:
 class Carried:
     """The carried values of a backward loop, from one iteration to the one before it.
 
-    cts: the cotangents of active carried values.
+    cts: the cotangents of active carried values, and behind them the masks of some.
     sums: those of the captured active values so far.
     followed: an iteration's initial values, which the one before yielded.
     tapes: the values kept by the forward loop: tapes, or tensors of snapshots.
@@ -61,7 +62,7 @@ class Carried:
         return replace(end, sums=self.sums | end.sums)
 
     def contributions(
-        self, initial: Sequence[SSAValue], emitter: Emitter
+        self, initial: Sequence[SSAValue], crossing: Crossing, emitter: Emitter
     ) -> list[tuple[SSAValue, Value]]:
         """The contributions to captured values and to initial values, in their order.
 
@@ -69,7 +70,9 @@ class Carried:
         with and without the capture of a value to which the loop adds nothing.
         """
         sums = [(each.value, each.cotangent(parts, emitter)) for each, parts in self.sums.items()]
-        cts = map(emitter.value, self.cts)
+        cts, masks = self.cts[: len(initial)], self.cts[len(initial) :]
+        crossing.receive(cts, masks)
+        cts = map(emitter.value, cts)
         return [*sums, *zip(initial, cts, strict=True)]
 
 

@@ -47,7 +47,12 @@ from gradir.passes.rules.loops.segments import Segments, SegmentStates, open_seg
 from gradir.passes.rules.loops.snapshots import SnapshotStack
 from gradir.passes.rules.loops.state import LoopState, Slots
 from gradir.passes.rules.loops.sums import Sum, sums_of
-from gradir.passes.rules.loops.taped_loop import reversed_loop, reversible_body, taped_loop
+from gradir.passes.rules.loops.taped_loop import (
+    carried_border,
+    reversed_loop,
+    reversible_body,
+    taped_loop,
+)
 
 INDEX = IndexType()
 
@@ -95,7 +100,8 @@ def backward_replayed(
     """Append the loop that reverses the iterations."""
     emitter, loop = outer.emitter, saved.loop
     active, sums = loop.active(outer), sums_of(outer, loop.op)
-    given = seeds(active.results, loop.op, cts, emitter)
+    crossing = carried_border(outer, loop.op)(active.results)
+    given = seeds(active.results, loop.op, cts, crossing, emitter)
     # placeholders of the sums until the body's are known
     parts = Block(arg_types=[t for each in sums for t in each.types]).args
     place = outer.backward.last_op
@@ -109,7 +115,7 @@ def backward_replayed(
             part.replace_all_uses_with(value)
     emitter.before = None
     used = end.summing([each for each in sums if each in work.used])
-    return used.contributions(active.starts, emitter)
+    return used.contributions(active.starts, crossing, emitter)
 
 
 def _plain_body(outer: Differentiator, loop: ForLoop) -> Block:
@@ -237,7 +243,9 @@ class _BackwardLoops:
 
     def names(self) -> list[str]:
         sums = (name for each in self.start.sums for name in each.names)
-        return [*map(cotangent_hint, self.active.arguments), *sums]
+        cts = list(map(cotangent_hint, self.active.arguments))
+        border = carried_border(self.outer, self.loop.op)
+        return [*cts, *border(self.active.arguments).mask_names(cts), *sums]
 
     # Segments.
 

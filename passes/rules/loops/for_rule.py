@@ -17,7 +17,12 @@ from gradir.passes.rules.loops.carried import Carried
 from gradir.passes.rules.loops.for_loop import Bounds, ForLoop
 from gradir.passes.rules.loops.for_replay import Replayed, backward_replayed, forward_replayed
 from gradir.passes.rules.loops.state import LoopState
-from gradir.passes.rules.loops.taped_loop import SavedFor, reversed_loop, taped_loop
+from gradir.passes.rules.loops.taped_loop import (
+    SavedFor,
+    carried_border,
+    reversed_loop,
+    taped_loop,
+)
 
 
 class ForRule:
@@ -47,7 +52,8 @@ class ForRule:
         if not isinstance(saved, SavedFor):
             return backward_replayed(outer, saved, cts)
         emitter = outer.emitter
-        given = seeds(saved.active.results, op, cts, emitter)
+        crossing = carried_border(outer, op)(saved.active.results)
+        given = seeds(saved.active.results, op, cts, crossing, emitter)
         start = Carried(given, {each: each.start(outer) for each in saved.body.sums})
         end = reversed_loop(saved, Bounds.of(outer, op), start, emitter)
-        return end.contributions(saved.active.starts, emitter)
+        return end.contributions(saved.active.starts, crossing, emitter)

@@ -7,7 +7,8 @@ slices behind those of the one before.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from xdsl.dialects import tensor
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType
@@ -21,6 +22,7 @@ from gradir.dialects.grad.slices import slices_of, zero_rows
 from gradir.dialects.grad.tape import cotangent_type
 from gradir.passes.analysis.regions import defined_inside, values_read_inside
 from gradir.passes.differentiate.contributions import cotangent_hint, zero_of
+from gradir.passes.differentiate.crossing import Crossing, crossed
 from gradir.passes.differentiate.differentiator import Differentiator
 from gradir.passes.differentiate.row_slices import pair_of
 
@@ -32,40 +34,58 @@ Parts = list[SSAValue]
 
 @dataclass(frozen=True)
 class Sum:
-    """The sum of a captured active value: a tensor, or row slices with room for `room` of them."""
+    """The sum of a captured active value: a tensor, or row slices with room for `room` of them.
+
+    Behind a tensor are the masks that cross the border of the loop with it.
+    """
 
     value: SSAValue
+    crossing: Crossing = field(compare=False)
     room: int | None = None
 
     @property
     def types(self) -> list[Attribute]:
         if self.room is None:
-            return [cotangent_type(self.value.type)]
+            return [cotangent_type(self.value.type), *self.crossing.mask_types]
         slices = SlicesType.of(self.value.type, self.room)
         return [slices.indices, slices.values, INDEX]
 
     @property
     def names(self) -> list[str]:
         hint = cotangent_hint(self.value)
-        return [hint] if self.room is None else [f"{hint}_indices", f"{hint}_values", "filled"]
+        if self.room is None:
+            return [hint, *self.crossing.mask_names([hint])]
+        return [f"{hint}_indices", f"{hint}_values", "filled"]
 
     def start(self, outer: Differentiator) -> Parts:
         """The sum before the loop."""
         if self.room is None:
-            return [outer.contributions.sum_so_far(self.value).ssa]
+            so_far = [outer.contributions.sum_so_far(self.value).ssa]
+            self.crossing.refuse_unknown(so_far)
+            return [*so_far, *self.crossing.hand_over(so_far, outer.emitter)]
         return self.nothing(outer.emitter)
 
     def nothing(self, emitter: Emitter) -> Parts:
         """The sum without contributions."""
         if self.room is None:
-            return [zero_of(self.value, emitter).ssa]
+            nothing = [zero_of(self.value, emitter).ssa]
+            return [*nothing, *self.crossing.hand_over(nothing, emitter)]
         pair = zero_rows(self.value.type, self.room, emitter)
         return [*(part.ssa for part in pair), Integers(INDEX, emitter).constant(0)]
 
-    def after(self, before: Parts, ct: Value) -> Parts:
-        """The sum after an iteration, whose contribution to a tensor's sum includes that."""
+    def begin(self, before: Parts, emitter: Emitter) -> Value:
+        """The sum so far of a tensor, in an iteration."""
+        self.crossing.receive(before[:1], before[1:])
+        return emitter.value(before[0])
+
+    def after(self, before: Parts, ct: Value, parts: Sequence[Value]) -> Parts:
+        """The sum after an iteration, whose contribution to a tensor's sum includes that.
+
+        `parts` are the contributions to a tensor, the sum so far among them.
+        """
         if self.room is None:
-            return [ct.ssa]
+            added = [part.ssa for part in parts if part.ssa is not before[0]]
+            return [ct.ssa, *self.crossing.hand_back([ct.ssa], ct.emitter, added)]
         assert is_slices(ct.ssa.type), f"{cotangent_hint(self.value)} is no row slices"
         if not self.room:  # no iteration, or none with slices
             return before
@@ -81,8 +101,10 @@ class Sum:
     def cotangent(self, parts: Parts, emitter: Emitter) -> Value:
         """The contribution of the whole loop."""
         name_all(parts, self.names)
+        if self.room is None:
+            return self.begin(parts, emitter)
         first, *others = map(emitter.value, parts)
-        return first if self.room is None else slices_of(first, others[0], self.value.type)
+        return slices_of(first, others[0], self.value.type)
 
 
 def sums_of(outer: Differentiator, op: Operation) -> list[Sum]:
@@ -91,7 +113,10 @@ def sums_of(outer: Differentiator, op: Operation) -> list[Sum]:
     inside, rows = defined_inside(op), outer.tables_by_rows(op)
     read = dict.fromkeys(map(outer.shared.origin, values_read_inside(op)))
     captured = (v for v in read if v not in inside and outer.activity.is_active(v))
-    return [Sum(value, rows.get(value)) for value in captured]
+    return [
+        Sum(value, crossed(outer, op, f"sum {k}", [value]), rows.get(value))
+        for k, value in enumerate(captured)
+    ]
 
 
 def _written(part: SSAValue, column: SSAValue, place: SSAValue, emitter: Emitter) -> SSAValue:

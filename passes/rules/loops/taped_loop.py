@@ -22,11 +22,13 @@ from xdsl.ir import SSAValue
 
 from gradir.dialects.base.attribute_names import POLICY_ATTRIBUTE
 from gradir.dialects.base.value import Emitter
+from gradir.passes.differentiate.crossing import crossed
 from gradir.passes.differentiate.differentiator import Differentiator
 from gradir.passes.differentiate.residuals import Makers
 from gradir.passes.differentiate.tapes import TapeThread
 from gradir.passes.rules.loops.body import (
     Body,
+    Border,
     Step,
     differentiate_body,
     keep_limit,
@@ -79,7 +81,15 @@ def reversible_body(outer: Differentiator, inner: Differentiator, loop: ForLoop)
         inner.add_argument(argument)
     inner.copy_forward()
     active, sums = loop.active(outer), sums_of(outer, loop.op)
-    return differentiate_body(inner, loop.index.type, active.handed_on, active.arguments, sums)
+    border = carried_border(outer, loop.op)
+    return differentiate_body(
+        inner, loop.index.type, active.handed_on, active.arguments, sums, (border, border)
+    )
+
+
+def carried_border(outer: Differentiator, op: scf.ForOp) -> Border:
+    """The border that the cotangents of a loop's active carried values cross."""
+    return lambda values: crossed(outer, op, "carried", values)
 
 
 def _keep(outer: Differentiator, loop: ForLoop, body: Body, bounds: Bounds) -> list[TapeThread]:

@@ -28,6 +28,7 @@ from xdsl.ir import Block, Region, SSAValue
 from gradir.dialects.base.interfaces import Cotangents
 from gradir.dialects.base.value import Emitter, Value
 from gradir.dialects.building.control_flow import Integers, named
+from gradir.passes.differentiate.crossing import crossed
 from gradir.passes.differentiate.differentiator import Differentiator
 from gradir.passes.differentiate.residuals import Makers
 from gradir.passes.differentiate.tapes import TapeThread
@@ -118,11 +119,14 @@ def _differentiated(
     sums = sums_of(outer, op)
     carried, passed = active.carried, active.passed
     given, wanted = passed.handed_on, carried.arguments
-    first = differentiate_body(before, INDEX, given, wanted, sums, silent=False)
+    into, out = (partial(crossed, outer, op, group) for group in ("passed", "carried"))
+    first = differentiate_body(before, INDEX, given, wanted, sums, (into, out), silent=False)
     # a cotangent without contributions in the first region contributes to nothing
     reached = set(first.wanted)
     carried = Slots(slot for slot in carried if slot.argument in reached)
-    second = differentiate_body(after, INDEX, carried.handed_on, passed.arguments, sums)
+    second = differentiate_body(
+        after, INDEX, carried.handed_on, passed.arguments, sums, (out, into)
+    )
     active = WhileLoop(op, carried, passed)
     return active, Half(first, counts[0], []), Half(second, counts[1], [])
 
@@ -209,7 +213,8 @@ def backward_taped_while(
 ) -> Iterable[tuple[SSAValue, Value | None]]:
     """Append the backward code of the last test, and the loop that reverses the iterations."""
     emitter, op = outer.emitter, saved.active.op
-    given = seeds(saved.active.passed.results, op, cts, emitter)
+    crossing = saved.after.body.crossing
+    given = seeds(saved.active.passed.results, op, cts, crossing, emitter)
     end = _last_condition(outer, saved, given)
     others = [each for each in saved.after.body.sums if each not in end.sums]
     start = Carried(
@@ -225,7 +230,7 @@ def backward_taped_while(
     keep_limit(made, op)
     end = start.like(made.results)
     take_over(saved.threads, end.tapes, backward=True)
-    return end.contributions(saved.active.carried.starts, emitter)
+    return end.contributions(saved.active.carried.starts, saved.before.body.crossing, emitter)
 
 
 def _last_condition(outer: Differentiator, saved: SavedWhile, given: list[SSAValue]) -> Carried:

@@ -114,6 +114,7 @@ def _as_for(shared: Shared, loop: WhileLoop) -> tuple[Block, ForLoop]:
     body = Region(_body_of_for(shared, loop))
     same = scf.ForOp(low, first.args[0], step, start, body)
     same.location = op.location
+    shared.copy_of[same] = shared.copy_of.get(op, op)
     same.attributes[POLICY_ATTRIBUTE] = loop_policy(op)
     keep_limit(same, op)
     flow = region_flow(same)

@@ -84,9 +84,10 @@ def test_a_gate_that_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
         return rule(op, cts, results, operands)
 
     monkeypatch.setattr(Gates, "flow", ungated)
-    case = level("points").make(0)
-    outcome = run_subject("points", case)
-    assert outcome.key == "a derivative is not that of what was selected, gradients", outcome.detail
+    cases = map(level("points").make, range(20))
+    found = ((case, run_subject("points", case)) for case in cases)
+    case, outcome = next((c, o) for c, o in found if o.kind == "fault")
+    assert outcome.key.startswith("a derivative is not that of what was selected"), outcome.detail
     run = partial(run_subject, "points")
     smallest = shrink(case, outcome.key, level("points").smaller, run, 600)
     assert len(smallest.steps) <= 2

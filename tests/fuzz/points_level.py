@@ -85,6 +85,8 @@ CONDITIONS = tuple(SELECTIONS.strip().splitlines())
 FIRST, SECOND = ("gradients", "tangents"), ("reverse on reverse", "forward on reverse")
 LOOPS = 12
 """Steps outside of loops, where three are in one."""
+STEEP = 1e6
+"""Slopes from here on may be beside a pole, where rounding decides."""
 NATIVE = 3
 """One of so many cases goes through native code."""
 
@@ -256,8 +258,9 @@ def check(case: PointsCase) -> Outcome:
             _compare(promise, found, wanted, rows, at, unsure)
         if case.seed % NATIVE == 0:
             made = native(module, "f", at)
-            # rounding decides otherwise at an edge
+            # rounding decides otherwise at an edge, of a domain too
             rows = (np.stack(made[len(ORDERS) :], axis=-1) == decisions).all(axis=-1)
+            rows &= (np.abs(found[: len(ORDERS)]) < STEEP).all(axis=0)
             _compare("native code has other derivatives", made, found, rows, at)
     return Outcome("fine", done=("points",))
 

@@ -34,6 +34,9 @@ from gradir.dialects.grad.borders import Borders
 Wanted = Callable[[int], bool]
 """Whether the cotangent of the operand at a place is read."""
 
+Derive = Callable[[Sequence[Value]], Cotangents]
+"""The cotangents of an op's operands by its rule, from the operands."""
+
 
 class Gates:
     """The gates of the cotangents of one function, or of its tangents.
@@ -63,7 +66,11 @@ class Gates:
         wanted: Wanted,
     ) -> Cotangents:
         """The cotangents of the operands by the op's rule, gated as those of the results are."""
-        flowing = self._gate(op, rule, cts, results, operands, wanted)
+
+        def derive(operands: Sequence[Value]) -> Cotangents:
+            return rule(op, cts, results, operands)
+
+        flowing = self._gate(op, derive, cts, operands, wanted)
         if any(self.possible):
             self._ask(op, cts, flowing, wanted)
         return flowing
@@ -92,23 +99,21 @@ class Gates:
     def _gate(
         self,
         op: Operation,
-        rule: VjpRule,
+        derive: Derive,
         cts: Cotangents,
-        results: Sequence[Value],
         operands: Sequence[Value],
         wanted: Wanted,
     ) -> Cotangents:
         given = [ct for ct in cts if ct is not None]
         if any(self.supports.of(ct.ssa) in (None, NOWHERE) for ct in given):
-            return rule(op, cts, results, operands)
+            return derive(operands)
         if isinstance(op, ElementwiseOp) or is_elementwise(op):
             [ct] = given
             before = ct.emitter.block.last_op
-            flowing = rule(op, cts, results, operands)
-            return self._gate_products(ct, flowing, before, wanted)
+            return self._gate_products(ct, derive(operands), before, wanted)
         if not isinstance(op, TensorOp) or _is_linear(op):
-            return rule(op, cts, results, operands)
-        return self._gate_lines(op, rule, cts, results, operands, wanted)
+            return derive(operands)
+        return self._gate_lines(op, derive, cts, operands, wanted)
 
     # One element of a cotangent for each of the result.
 
@@ -186,21 +191,20 @@ class Gates:
     def _gate_lines(
         self,
         op: TensorOp,
-        rule: VjpRule,
+        derive: Derive,
         cts: Cotangents,
-        results: Sequence[Value],
         operands: Sequence[Value],
         wanted: Wanted,
     ) -> Cotangents:
         supports = self.strict if op.SUMS_PRODUCTS else self.supports
         masks = [None if ct is None else supports.of(ct.ssa) for ct in cts]
         if any(m in (None, NOWHERE) for m, ct in zip(masks, cts, strict=True) if ct is not None):
-            return rule(op, cts, results, operands)
+            return derive(operands)
         emitter = next(ct.emitter for ct in cts if ct is not None)
         reached = _Reached(op, masks, emitter)
         if op.SUMS_PRODUCTS:
             operands = [_kept(o, reached.of(k)) for k, o in enumerate(operands)]
-        flowing = list(rule(op, cts, results, operands))
+        flowing = list(derive(operands))
         is_loose = any(self.strict.of(ct.ssa) is None for ct in cts if ct is not None)
         for k, ct in enumerate(flowing):
             if ct is not None and wanted(k):

@@ -136,6 +136,14 @@ def test_a_gradient_is_one_sweep_without_a_tensor_in_memory(f: Callable[..., Any
         np.testing.assert_allclose(ours, theirs, rtol=1e-3, atol=1e-3)
 
 
+@pytest.mark.parametrize("shape", [(256, 1000), (100, 1000), (1000, 128), (1536, 200), (60, 3000)])
+def test_folds_of_a_long_sum_leave_blocks_of_rows(shape: tuple[int, int]) -> None:
+    """A loss is summed over all elements: its folds and chunks fit blocks of a few rows."""
+    arrays = normal(*shape), normal(*shape)
+    (one,) = groups(gradient(layer_norm, *arrays, wrt=[0]), "main_grad")
+    assert one.rows.value.data == shape[0]
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float16])
 def test_reductions_over_rows_of_all_kinds(dtype: Any) -> None:
     def reduce(x: Any, i: Any) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from math import prod
+from math import gcd, prod
 from typing import Protocol
 
 from gradir.codegen.bodies.emitter import LlvmValue, Surroundings
@@ -31,6 +31,8 @@ MOST_CHUNKS, CHUNK_ROWS, CHUNK_ELEMENTS = 64, 128, 16384
 # The most numbers that one accumulator adds, one after the other: of vectors along the last
 # dimension, here of `FOLD_LANES` elements each; of other numbers; of the results of chunks.
 LEAF_STEPS, CHAIN_STEPS, CHUNK_STEPS = 64, 128, 16
+# The least steps between folds that are chosen for blocks of rows.
+LEAST_STEPS = 16
 FOLD_LANES = 64
 # The least iterations, in `LANE_MULTIPLE`s, of a chunk of the vector dimension; and the least
 # elements read for each element of a partial result, which is written and read once more.
@@ -264,7 +266,18 @@ def choose_chunk(bounds: Sequence[int], reduced: frozenset[int]) -> ReductionChu
     size = -(-extent // count)
     if dim == last:
         size = -(-size // LANE_MULTIPLE) * LANE_MULTIPLE
+    else:
+        size = _friendly_size(extent, size)
     return ReductionChunk(dim, size, -(-extent // size))
+
+
+def _friendly_size(extent: int, size: int) -> int:
+    """The size nearby that has the largest divisor in common with the extent.
+
+    Blocks of rows of many sizes then hold whole chunks, or chunks whole blocks.
+    """
+    nearby = range(max(1, size * 3 // 4), min(extent - 1, size * 5 // 4) + 1)
+    return max(nearby, key=lambda s: (gcd(extent, s), -abs(s - size)), default=size)
 
 
 def choose_folds(
@@ -279,14 +292,26 @@ def choose_folds(
     for d in ([last] if last is not None and along else []) + inner[::-1]:
         size = FOLD_LANES if d == last else 1
         extent = bounds[d] if chunk is None or chunk.dim != d else chunk.size
+        common = 1 if d == last else gcd(bounds[d], extent)
         count = -(-extent // size)
         while steps * count > most:
-            together = max(1, most // steps)
+            together = _folded_together(count, common // size, steps, most)
             size *= together
             found.append(Fold(d, size))
             count, steps, most = -(-count // together), 1, CHAIN_STEPS
         steps *= count
     return tuple(found[::-1])
+
+
+def _folded_together(count: int, common: int, steps: int, most: int) -> int:
+    """How many of `count` iterations of so many steps are one fold: `most` steps at most.
+
+    The least number that leaves one chain of the rest and divides `common`, so that small blocks
+    of rows hold whole folds; folds are at least `LEAST_STEPS` apart. Else as many as may be.
+    """
+    least = max(-(-LEAST_STEPS // steps), -(-count // CHAIN_STEPS))
+    largest = max(1, most // steps)
+    return next((n for n in range(least, largest + 1) if common and common % n == 0), largest)
 
 
 def chunk_folds(chunks: int) -> tuple[Fold, ...]:

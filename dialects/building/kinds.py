@@ -29,7 +29,7 @@ from gradir.dialects.base.shapes import (
     tensor,
 )
 from gradir.dialects.base.value import Emitter, Scalar, Value
-from gradir.dialects.building.nests import elementwise
+from gradir.dialects.building.nests import body_on_elements, elementwise
 
 
 class ElementwiseOp(TensorOp, ABC):
@@ -43,6 +43,11 @@ class ElementwiseOp(TensorOp, ABC):
     def body(self, *xs: Scalar) -> Scalar:
         """The meaning on one element of each operand, in compute types (f32 for f16 and bf16)."""
         raise NotImplementedError(self.name)
+
+    def body_on_stored(self, *xs: Scalar) -> Scalar:
+        """The meaning on stored elements: the result is rounded to its element type."""
+        operands = [element_of(value.type) for value in self.operands]
+        return body_on_elements(self.body, operands, element_of(self.results[0].type))(*xs)
 
     def known_shapes(self) -> Iterable[tuple[SSAValue, Sequence[int]]]:
         return one_shape([*self.operands, *self.results])

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from xdsl.dialects.builtin import StringAttr
-from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.dialects.builtin import ArrayAttr, FusedLoc, LocationAttr, NoneAttr, StringAttr
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from gradir.dialects.base.access import Access, constant_row, dim_row
 from gradir.dialects.base.shapes import element_of, is_float, shape_of, tensor
@@ -106,14 +106,27 @@ def elementwise(
     """One output element from the operands' elements at the same place, in compute types."""
     shape = shape_of(type_)
     reads = [Read(o, Access.identity(len(shape))) for o in operands]
-    elements = [r.element for r in reads]
-
-    def on_compute_types(*xs: Scalar) -> Scalar:
-        wide = [b.to_compute(x, e) for x, e in zip(xs, elements, strict=True)]
-        return b.from_compute(body(*wide), element_of(type_))
-
     output = Output(type_, Access.identity(len(shape)))
-    return nest(emitter, shape, reads, [output], on_compute_types)
+    on_elements = body_on_elements(body, [r.element for r in reads], element_of(type_))
+    return nest(emitter, shape, reads, [output], on_elements)
+
+
+def body_on_elements(
+    body: Callable[..., Scalar], operands: Sequence[Attribute], result: Attribute
+) -> Callable[..., Scalar]:
+    """A body on compute types as one on the stored elements of operands and of a result."""
+
+    def on_elements(*xs: Scalar) -> Scalar:
+        wide = [b.to_compute(x, e) for x, e in zip(xs, operands, strict=True)]
+        return b.from_compute(body(*wide), result)
+
+    return on_elements
+
+
+def fused_location(ops: Sequence[Operation]) -> LocationAttr:
+    """The places of all ops, the last one's first: it is the one that messages name."""
+    places = list(dict.fromkeys(op.location for op in reversed(ops)))
+    return places[0] if len(places) == 1 else FusedLoc(ArrayAttr(places), NoneAttr())
 
 
 def view(

@@ -49,7 +49,7 @@ from gradir.dialects.building.kinds import (
     require_elements,
     require_equal_types,
 )
-from gradir.dialects.building.nests import Read, add_at, elementwise
+from gradir.dialects.building.nests import Read, add_at, body_on_elements, elementwise
 from gradir.dialects.grad.slices import sum_type
 from gradir.dialects.grad.tape import TapeType, cotangent_type, new_tape
 from gradir.dialects.loopnest import loopnest
@@ -228,6 +228,10 @@ class AccumulateOp(ElementwiseOp):
 
     def body(self, *xs: Scalar) -> Scalar:
         return reduce(b.add, xs)
+
+    def body_on_stored(self, *xs: Scalar) -> Scalar:
+        add = body_on_elements(self.body, [element_of(self.y.type)] * 2, element_of(self.y.type))
+        return reduce(add, xs) if len(xs) > 1 else super().body_on_stored(*xs)
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         # one by one, so that no contribution waits in memory for all others

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ArrayAttr, FusedLoc, LocationAttr, ModuleOp, NoneAttr
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from gradir.dialects.base.access import Access, Row
-from gradir.dialects.building.nests import Read, argument_type
+from gradir.dialects.building.nests import Read, argument_type, fused_location
 from gradir.dialects.loopnest.loopnest import ContractOp, LoopOp, Output, YieldOp
 from gradir.passes.analysis.live_bytes import Memory
 from gradir.passes.analysis.liveness import flow_blocks
@@ -103,13 +103,8 @@ class _Merged:
             self.first.extents, [i.value for i in inputs], [i.access for i in inputs],
             self.outputs, self.block, [i.pad for i in inputs], roles=self.first.roles,
         )  # fmt: skip
-        op.location = self._location()
+        op.location = fused_location(self.ops)
         return op
-
-    def _location(self) -> LocationAttr:
-        """The places of all ops, the last one's first: it is the one that messages name."""
-        places = list(dict.fromkeys(op.location for op in reversed(self.ops)))
-        return places[0] if len(places) == 1 else FusedLoc(ArrayAttr(places), NoneAttr())
 
     def _take_body(self, op: LoopOp) -> None:
         """Move the ops of a body; its arguments become those of the merged body."""

@@ -15,14 +15,19 @@ from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.base.slice_type import is_slices
 from gradir.dialects.base.value import Emitter
 from gradir.passes.cleanup.dead_code import blocks_inside_out, require_static_shapes
+from gradir.passes.lower.number_nests import NumberNests
 from gradir.passes.lower.tensor_ops import lower_tensor_op
 
 
 def lower(module: ModuleOp) -> None:
     """Needs: no compound op. Leaves: loopnest ops and constants only, of the tensor ops."""
     for block in blocks_inside_out(module):
+        numbers = NumberNests(block)
         for op in list(block.ops):
             _require_no_slices(op)
+            if numbers.take(op):
+                continue
+            numbers.close_before(op)
             if isinstance(op, TensorOp) and not op.has_trait(ConstantLike):
                 _lower_op(block, op)
             else:

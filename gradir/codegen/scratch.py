@@ -56,7 +56,7 @@ def allocate_scratch(module: ModuleOp, target: MachineTarget, threads: int) -> N
             # of its blocks and sums; its nests have none
             if size := rows_scratch_bytes(op, target, threads):
                 op.take_scratch(_alloc(op, size))
-        elif isinstance(op, LoopOp) and op.outputs and not op.scratch and not _is_in_rows(op):
+        elif isinstance(op, LoopOp) and _may_want_scratch(op):
             if isinstance(op, ContractOp):
                 op.attributes[THREADS] = IntegerAttr(threads, i64)
             key = kernel_key(op, op.operands)
@@ -74,8 +74,11 @@ def _scratch_bytes(op: LoopOp, target: MachineTarget, threads: int) -> int:
     return nest_scratch_bytes(op, target)
 
 
-def _is_in_rows(op: LoopOp) -> bool:
-    return isinstance(op.parent_op(), RowsOp)
+def _may_want_scratch(op: LoopOp) -> bool:
+    """Whether an op is on buffers, without scratch, and combines what its iterations yield."""
+    is_map = isinstance(op, NestOp) and all(c == "none" for c in op.output_combiners)
+    is_in_rows = isinstance(op.parent_op(), RowsOp)
+    return bool(op.outputs) and not op.scratch and not is_map and not is_in_rows
 
 
 def _alloc(op: Operation, size: int) -> SSAValue:

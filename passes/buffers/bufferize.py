@@ -283,10 +283,12 @@ class _Bufferizer:
         window = tensor_ops.window_for(s, op, result) or s.tapes.window_for(op, result)
         if window is not None:
             return window
+        type_ = buffer_type(output.type)
+        # one number is not worth an order between its readers
+        is_number = prod(shape_of(output.type)) == 1
         for value, root in zip(op.inputs, places.reads, strict=True):
-            if self._may_write(places, output, s.values[value], root):
-                # one number is not worth an order between its readers
-                if prod(shape_of(value.type)) > 1 or value.has_one_use():
+            if s.values[value].type == type_ and (not is_number or value.has_one_use()):
+                if self._may_write(places, output, s.values[value], root):
                     return s.values[value]
         return s.alloc(output.type, op, result.name_hint)
 

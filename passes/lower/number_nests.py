@@ -83,7 +83,7 @@ class _NumberNest:
         self.shape, self.access = shape, Access.identity(len(shape))
         self.ops: list[ElementwiseOp] = []
         self.block = Block()
-        self.scalars: dict[SSAValue, Scalar] = {}
+        self.scalars: dict[SSAValue, SSAValue] = {}
         # the operands that are inputs: a value may become another one before the nest is built
         self._reads: list[tuple[Operation, int]] = []
         self.is_built = False
@@ -155,7 +155,8 @@ def _last_needs(block: Block) -> dict[Operation, int]:
             found[op] = max(of_value.get(value, -1) for value in op.operands)
             of_value[op.results[0]] = found[op]
         else:
-            of_value.update(dict.fromkeys(op.results, position))
+            for result in op.results:
+                of_value[result] = position
     return found
 
 

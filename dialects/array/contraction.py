@@ -21,8 +21,9 @@ from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import DYNAMIC, broadcast_shapes, element_of, shape_of, tensor
 from gradir.dialects.base.value import Emitter, Scalar, Value
 from gradir.dialects.building import body as b
+from gradir.dialects.building.contractions import contract
 from gradir.dialects.building.kinds import require_elements_agree
-from gradir.dialects.building.nests import Read, contract
+from gradir.dialects.building.nests import Read
 from gradir.dialects.loopnest.loopnest import Output
 
 

@@ -29,8 +29,9 @@ from gradir.dialects.base.shapes import (
 )
 from gradir.dialects.base.value import Emitter, Scalar, Value
 from gradir.dialects.building import body as b
+from gradir.dialects.building.contractions import contract
 from gradir.dialects.building.kinds import require_elements_agree
-from gradir.dialects.building.nests import Read, contract, nest
+from gradir.dialects.building.nests import Read, nest
 from gradir.dialects.loopnest.loopnest import Output
 
 

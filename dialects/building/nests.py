@@ -14,7 +14,6 @@ from gradir.dialects.base.shapes import element_of, is_float, shape_of, tensor
 from gradir.dialects.base.value import Emitter, Scalar
 from gradir.dialects.building import body as b
 from gradir.dialects.loopnest.loopnest import (
-    ContractOp,
     LoopOp,
     NestOp,
     Output,
@@ -48,24 +47,10 @@ def nest(
 ) -> list[SSAValue]:
     """Emit a `loopnest.nest`; `body` gets one scalar per read, of the stored type."""
     block = Block(arg_types=[argument_type(r) for r in reads])
-    return _emit(emitter, NestOp, bounds, reads, outputs, block, body)
+    return emit_loop(emitter, NestOp, bounds, reads, outputs, block, body)
 
 
-def contract(
-    emitter: Emitter,
-    bounds: Sequence[int],
-    reads: Sequence[Read],
-    outputs: Sequence[Output],
-    accumulator: Attribute,
-    body: Body,
-    roles: str | None = None,
-) -> list[SSAValue]:
-    """Emit a `loopnest.contract` of the first two reads; `body` gets the sum and other reads."""
-    block = Block(arg_types=[accumulator, *(argument_type(r) for r in reads[2:])])
-    return _emit(emitter, ContractOp, bounds, reads, outputs, block, body, roles)
-
-
-def _emit(
+def emit_loop(
     emitter: Emitter,
     op_class: type[LoopOp],
     bounds: Sequence[int],
@@ -73,8 +58,9 @@ def _emit(
     outputs: Sequence[Output],
     block: Block,
     body: Body,
-    roles: str | None = None,
+    roles: StringAttr | None = None,
 ) -> list[SSAValue]:
+    """Emit a loop op; `block` has the body's arguments."""
     inner = Emitter(block, emitter.location)
     if not block.args:
         # A body without inputs starts from an index, so that it has a place to emit at.
@@ -91,7 +77,7 @@ def _emit(
         outputs,
         block,
         [r.pad for r in reads],
-        roles=StringAttr(roles) if roles else None,
+        roles=roles,
     )
     return list(emitter.insert(op).results)
 
@@ -172,4 +158,4 @@ def _same(x: Scalar) -> Scalar:
     return x
 
 
-__all__ = ["Read", "constant_row", "contract", "dim_row", "elementwise", "nest", "view"]
+__all__ = ["Read", "constant_row", "dim_row", "elementwise", "nest", "view"]

@@ -14,7 +14,8 @@ from gradir.dialects.base.access import Access, Row
 from gradir.dialects.base.shapes import element_of, shape_of
 from gradir.dialects.base.value import Emitter, Scalar
 from gradir.dialects.building import body as b
-from gradir.dialects.building.nests import Read, contract
+from gradir.dialects.building.contractions import contract
+from gradir.dialects.building.nests import Read
 from gradir.dialects.loopnest.loopnest import Output
 from gradir.dialects.spatial.geometry import Window
 

@@ -83,7 +83,7 @@ def logistic(x: Scalar) -> Scalar:
 
 def small_exp(x: Scalar) -> Scalar:
     """exp(-|x|), which is in [0, 1]."""
-    return b.exp(b.absolute(x) * -1)
+    return b.exp(-b.absolute(x))
 
 
 def numpy_logistic(x: Any) -> Any:

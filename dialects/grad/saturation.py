@@ -97,7 +97,7 @@ class TanhSoftplusOp(UnaryOp):
 
     def body(self, x: Scalar) -> Scalar:
         # tanh(log(1 + e)) is (e * e + 2 * e) / (e * e + 2 * e + 2), e = exp(x)
-        small, two = b.exp(b.absolute(x) * -1), b.constant(x, 2)
+        small, two = b.exp(-b.absolute(x)), b.constant(x, 2)
         below = small * (small + two)
         above = b.constant(x, 1) + small * two
         rest = small * small * two

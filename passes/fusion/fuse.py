@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from xdsl.context import Context
+from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
@@ -178,6 +179,7 @@ def _merge_equal_ops(body: Block) -> None:
     for op in list(body.ops):
         if not op.results:
             continue
+        _read_past_sign(op)
         key = (
             type(op), tuple(op.operands), tuple(op.properties.items()),
             tuple(op.attributes.items()), tuple(r.type for r in op.results),
@@ -189,6 +191,12 @@ def _merge_equal_ops(body: Block) -> None:
             op.detach()
             op.erase()
     remove_dead_ops(body)
+
+
+def _read_past_sign(op: Operation) -> None:
+    """Let |-x| be |x|: a function and its mirror image then share their exponentials."""
+    if isinstance(op, math.AbsFOp) and isinstance(negation := op.operand.owner, arith.NegfOp):
+        op.operands[0] = negation.operand
 
 
 @dataclass(frozen=True)

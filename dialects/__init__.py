@@ -3,7 +3,20 @@
 from gradir.dialects.base.lazy_formats import lazy_formats
 
 with lazy_formats():
-    from gradir.dialects.foreign import branch_supports, nest_rules, scalar_rules, tensor_rules
+    from gradir.dialects.foreign import (
+        branch_supports,
+        nest_rules,
+        scalar_rules,
+        tensor_rules,
+        tensor_supports,
+    )
     from gradir.dialects.grad import lapack
 
-__all__ = ["branch_supports", "lapack", "nest_rules", "scalar_rules", "tensor_rules"]
+__all__ = [
+    "branch_supports",
+    "lapack",
+    "nest_rules",
+    "scalar_rules",
+    "tensor_rules",
+    "tensor_supports",
+]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from xdsl.dialects.builtin import f32, i1
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import BoolAttr, f32, i1
 from xdsl.ir import Attribute, SSAValue
 
 from gradir.dialects.array.comparison import AstypeOp
 from gradir.dialects.array.creation import FullOp
 from gradir.dialects.base.interfaces import TensorOp
-from gradir.dialects.base.shapes import shape_of, tensor
+from gradir.dialects.base.shapes import is_tensor, shape_of, tensor
 from gradir.dialects.base.support import NOWHERE, Box, Mask, Supports, either, made_of
 from gradir.dialects.base.value import Emitter, Value
 
@@ -43,7 +44,7 @@ def scattered_support(op: TensorOp, updates: SSAValue, of: Supports) -> Mask | N
     mask, into = of.of(updates), op.operands[0]
 
     def counts(emitter: Emitter) -> Value:
-        bools = _bools_of(mask, updates.type, emitter)
+        bools = bools_of(mask, updates.type, emitter)
         numbers = AstypeOp.on(bools, type=tensor(bools.shape, f32))
         zeros = emitter.value(emitter.insert(FullOp.fill(0, tensor(shape_of(into.type), f32))).y)
         return _with_elements(op, f32, {into: zeros} | {updates: numbers}, emitter) > 0
@@ -68,7 +69,7 @@ def row_added_support(op: TensorOp, axis: int, of: Supports) -> Mask | None:
         sizes = [1 if d == axis else n for d, n in enumerate(shape)]
         place = (place < 0).choose(place + shape[axis], place)
         starts = [place if d == axis else place.full(0) for d in range(len(shape))]
-        new = ReshapeOp.on(_bools_of(added, row.type, emitter), type=tensor(sizes, i1))
+        new = ReshapeOp.on(bools_of(added, row.type, emitter), type=tensor(sizes, i1))
         old = DynamicSliceOp.on(base, *starts, sizes=sizes)
         return DynamicUpdateSliceOp.on(base, old.apply("logical_or", new), *starts)
 
@@ -79,16 +80,19 @@ def _on_bools(
     op: TensorOp, masks: Mapping[SSAValue, Mask | None], boxes: tuple[Box, ...] = ()
 ) -> Mask | None:
     def where(emitter: Emitter) -> Value:
-        bools = {x: _bools_of(mask, x.type, emitter) for x, mask in masks.items()}
+        bools = {x: bools_of(mask, x.type, emitter) for x, mask in masks.items()}
         return _with_elements(op, i1, bools, emitter)
 
     return made_of([mask for mask in masks.values() if mask is not None], where, boxes)
 
 
-def _bools_of(mask: Mask | None, type_: Attribute, emitter: Emitter) -> Value:
-    """The bools of a support, of none and all places too, in the shape of a type."""
+def bools_of(mask: Mask | None, type_: Attribute, emitter: Emitter) -> Value:
+    """The bools of a support, of none and all places too, for a value of a type."""
     if mask is not None and mask is not NOWHERE:
         return mask.on(emitter)
+    if not is_tensor(type_):
+        number = arith.ConstantOp(BoolAttr.from_bool(mask is None))
+        return emitter.value(emitter.insert(number).result)
     full = FullOp.fill(mask is None, tensor(shape_of(type_), i1))
     return emitter.value(emitter.insert(full).y)
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import reduce
 from typing import TypeAlias
 
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from gradir.dialects.base.value import Emitter, Value
 
@@ -31,9 +31,9 @@ Factor: TypeAlias = "tuple[SSAValue | Mask, bool]"
 Box = tuple[tuple[int, int, int], ...]
 """Neighbouring places: for each axis the first one, the one behind the last, and the extent."""
 
-Border = tuple[Operation, str, int, bool]
-"""A cotangent at the border of an op's regions: the op, the group and the place of the cotangent,
-and whether its support is strict."""
+Border = tuple[Operation | Attribute, str, int, bool]
+"""A cotangent at the border of an op's regions, or on the tapes of a type: the op or the type, the
+group and the place of the cotangent, and whether its support is strict."""
 
 
 @dataclass(eq=False)

@@ -332,15 +332,32 @@ def pop(tape: SSAValue, emitter: Emitter) -> tuple[SSAValue, Sequence[SSAValue]]
 # Derivatives.
 
 
+def pop_cotangents(op: TapePushOp, ct: Value) -> tuple[Cotangents, Sequence[SSAValue]]:
+    """The cotangents of the operands of a push, and all that is popped from the tape `ct`: those of
+    the floating columns, then their masks, if it has any."""
+    rest, popped = pop(ct.ssa, ct.emitter)
+    left = iter(popped)
+    by_column = [ct.emitter.value(next(left)) if is_floating(c.type) else None for c in op.columns]
+    return [ct.emitter.value(rest), *by_column], popped
+
+
+def floating_cotangents(op: TapePopOp, cts: Cotangents, emitter: Emitter) -> list[SSAValue]:
+    """The cotangents of the floating columns of a pop, zeros included."""
+    from gradir.dialects.grad.grad import zero
+
+    return [
+        (ct or zero(column.type, emitter)).ssa
+        for ct, column in zip(cts, op.columns, strict=True)
+        if is_floating(column.type)
+    ]
+
+
 def _push_vjp(
     op: TapePushOp, cts: Cotangents, results: Sequence[Value], operands: Sequence[Value]
 ) -> Cotangents:
     (ct,) = cts
     assert ct is not None
-    rest, flowing = pop(ct.ssa, ct.emitter)
-    left = iter(flowing)
-    by_column = [ct.emitter.value(next(left)) if is_floating(c.type) else None for c in op.columns]
-    return [ct.emitter.value(rest), *by_column]
+    return pop_cotangents(op, ct)[0]
 
 
 def _pop_vjp(
@@ -351,12 +368,7 @@ def _pop_vjp(
     emitter = operands[0].emitter
     rest, *flowing = cts
     tape = rest or zero(op.tape_type, emitter)
-    columns = [
-        (ct or zero(column.type, emitter)).ssa
-        for ct, column in zip(flowing, op.columns, strict=True)
-        if is_floating(column.type)
-    ]
-    return [emitter.value(push(tape.ssa, columns, emitter))]
+    return [emitter.value(push(tape.ssa, floating_cotangents(op, flowing, emitter), emitter))]
 
 
 register_vjp(TapePushOp, _push_vjp)

@@ -15,9 +15,10 @@ from gradir.dialects.base.interfaces import Cotangents
 from gradir.dialects.base.slice_type import is_slices
 from gradir.dialects.base.value import Emitter, Value
 from gradir.dialects.base.value_names import cotangent_name
+from gradir.dialects.grad.borders import Borders
 from gradir.dialects.grad.grad import accumulated, zero
 from gradir.dialects.grad.slices import densified
-from gradir.dialects.grad.tape import TapePopOp, cotangent_type, is_tape
+from gradir.dialects.grad.tape import TapePopOp, is_tape, new_tape
 from gradir.passes.differentiate.shared import Shared
 
 
@@ -50,7 +51,8 @@ class Contributions(dict[SSAValue, list[Value]]):
         if self.takes(value):
             type_ = ct.ssa.type
             given = type_.dense if is_slices(type_) and value in self.sparse else type_
-            assert given == cotangent_type(value.type), f"cotangent {type_} of {value.type}"
+            expected = self.shared.gates.borders.cotangent_type(value.type)
+            assert given == expected, f"cotangent {type_} of {value.type}"
             self.setdefault(value, []).append(ct)
 
     def takes(self, value: SSAValue) -> bool:
@@ -93,7 +95,11 @@ class Contributions(dict[SSAValue, list[Value]]):
 
     def cotangent_or_zero(self, value: SSAValue) -> Value:
         ct = self.cotangent(value)
-        return densified(zero_of(value, self.emitter) if ct is None else ct)
+        return densified(self.zero_of(value) if ct is None else ct)
+
+    def zero_of(self, value: SSAValue) -> Value:
+        """The cotangent of a value without contributions."""
+        return zero_of(value, self.shared.gates.borders, self.emitter)
 
     def sum_so_far(self, value: SSAValue) -> Value:
         """The sum so far for a captured value; an op of this block adds to it.
@@ -141,9 +147,13 @@ def summed(value: SSAValue, parts: Sequence[Value]) -> Value:
     return accumulated(parts).named(cotangent_hint(value))
 
 
-def zero_of(value: SSAValue, emitter: Emitter) -> Value:
+def zero_of(value: SSAValue, borders: Borders, emitter: Emitter) -> Value:
     """The cotangent of a value without contributions."""
-    return zero(value.type, emitter).named(cotangent_hint(value))
+    if is_tape(value.type):
+        made = emitter.value(new_tape(borders.cotangent_type(value.type), emitter))
+    else:
+        made = zero(value.type, emitter)
+    return made.named(cotangent_hint(value))
 
 
 def cotangent_hint(value: SSAValue) -> str:

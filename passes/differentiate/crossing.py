@@ -11,50 +11,49 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import BoolAttr, i1
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from gradir.dialects.base.shapes import is_static, is_tensor, shape_of, tensor
-from gradir.dialects.base.slice_type import is_slices
+from gradir.dialects.array.supports import bools_of
 from gradir.dialects.base.support import NOWHERE, Mask, Supports, possible_mask
-from gradir.dialects.base.value import Emitter, Value
+from gradir.dialects.base.value import Emitter
 from gradir.dialects.building.control_flow import named
+from gradir.dialects.grad.borders import ON_TAPES, Home, has_mask, mask_type
 from gradir.dialects.grad.gates import Gates
-from gradir.dialects.grad.tape import cotangent_type, is_tape
+from gradir.dialects.grad.tape import TapeType, cotangent_type
 from gradir.passes.differentiate.block_code import BlockCode
 from gradir.passes.differentiate.contributions import cotangent_hint
 
 
 @dataclass(frozen=True)
 class Crossing:
-    """A group of cotangents, by their types, that crosses the border of an op's regions.
+    """A group of cotangents, by their types, that crosses the border of an op's regions, or is on
+    tapes of a type.
 
     `places` are those with a mask: the place of the cotangent, and whether the mask is strict.
     """
 
     gates: Gates
-    op: Operation
+    home: Home
     group: str
     types: Sequence[Attribute]
     places: Sequence[tuple[int, bool]]
 
     @staticmethod
-    def of(gates: Gates, op: Operation, group: str, types: Sequence[Attribute]) -> Crossing:
+    def of(gates: Gates, home: Home, group: str, types: Sequence[Attribute]) -> Crossing:
         """The crossing with the masks that the borders ask for."""
-        every = [
-            (k, strict)
-            for k, each in enumerate(types)
-            if _has_mask(each)
-            for strict in (False, True)
-        ]
-        carried = gates.borders.carried
-        places = [(k, strict) for k, strict in every if (op, group, k, strict) in carried]
-        return Crossing(gates, op, group, types, places)
+        places = gates.borders.places(home, group, types)
+        return Crossing(gates, home, group, types, places)
+
+    @staticmethod
+    def of_tapes(gates: Gates, type_: TapeType) -> Crossing:
+        """The crossing of the cotangents on tapes, which masks of some follow in each record."""
+        made = cotangent_type(type_)
+        assert isinstance(made, TapeType)
+        return Crossing.of(gates, type_, ON_TAPES, made.columns.data)
 
     @property
     def mask_types(self) -> list[Attribute]:
-        return [_mask_type(self.types[k]) for k, _ in self.places]
+        return [mask_type(self.types[k]) for k, _ in self.places]
 
     def mask_names(self, names: Sequence[str | None]) -> list[str]:
         """The names of the masks, from the cotangents' names."""
@@ -77,7 +76,7 @@ class Crossing:
         """The bools at the end of a region, which may run again with them."""
         for k, strict in self.places:
             if self._supports(strict).of(cts[k]) is None:
-                self.gates.borders.open.add((self.op, self.group, k, strict))
+                self.gates.borders.open.add((self.home, self.group, k, strict))
         return self.hand_over(cts, emitter, parts)
 
     def refuse_unknown(self, cts: Sequence[SSAValue]) -> None:
@@ -85,7 +84,7 @@ class Crossing:
         for k, ct in enumerate(cts):
             for strict, possible in enumerate(self.gates.possible):
                 if possible.of(ct) is None:
-                    self.gates.borders.refused.add((self.op, self.group, k, bool(strict)))
+                    self.gates.borders.refused.add((self.home, self.group, k, bool(strict)))
 
     def receive(self, cts: Sequence[SSAValue], masks: Sequence[SSAValue]) -> None:
         """Set the supports of the cotangents on the other side of the border."""
@@ -93,8 +92,8 @@ class Crossing:
             self._supports(strict)[cts[k]] = Mask.of(mask)
         for k, ct in enumerate(cts):
             for strict, possible in enumerate(self.gates.possible):
-                border = self.op, self.group, k, bool(strict)
-                if _has_mask(self.types[k]) and border not in self.gates.borders.refused:
+                border = self.home, self.group, k, bool(strict)
+                if has_mask(self.types[k]) and border not in self.gates.borders.refused:
                     possible[ct] = possible_mask(frozenset([border]))
 
     def _supports(self, strict: bool) -> Supports:
@@ -104,7 +103,7 @@ class Crossing:
         """Note what the masks of a cotangent are made of."""
         borders = self.gates.borders
         for strict, possible in enumerate(self.gates.possible):
-            border = self.op, self.group, k, bool(strict)
+            border = self.home, self.group, k, bool(strict)
             if self._supports(bool(strict)).of_any(parts) not in (None, NOWHERE):
                 borders.known.add(border)
             found = possible.of_any(parts)
@@ -112,16 +111,14 @@ class Crossing:
                 borders.need(border, found.borders - {border})
 
     def _bools(self, k: int, strict: bool, ct: SSAValue, emitter: Emitter) -> SSAValue:
-        mask = self._supports(strict).of(ct)
-        if mask is None or mask is NOWHERE:
-            return _all_equal(mask is None, emitter.value(ct))
-        return mask.on(emitter).ssa
+        return bools_of(self._supports(strict).of(ct), ct.type, emitter).ssa
 
 
 def crossed(outer: BlockCode, op: Operation, group: str, values: Sequence[SSAValue]) -> Crossing:
     """The border of an op's regions for the cotangents of some of its values."""
-    types = [cotangent_type(value.type) for value in values]
-    return Crossing.of(outer.shared.gates, outer.shared.copy_of.get(op, op), group, types)
+    gates = outer.shared.gates
+    types = [gates.borders.cotangent_type(value.type) for value in values]
+    return Crossing.of(gates, outer.shared.copy_of.get(op, op), group, types)
 
 
 def add_seeds(
@@ -136,20 +133,3 @@ def add_seeds(
         seeds.append(named(block.insert_arg(type_, first + k), name))
     crossing.receive(seeds[: len(values)], seeds[len(values) :])
     return seeds
-
-
-def _has_mask(type_: Attribute) -> bool:
-    if is_slices(type_) or is_tape(type_):
-        return False
-    return not is_tensor(type_) or is_static(type_)
-
-
-def _mask_type(type_: Attribute) -> Attribute:
-    return tensor(shape_of(type_), i1) if is_tensor(type_) else i1
-
-
-def _all_equal(value: bool, ct: Value) -> SSAValue:
-    """Equal bools for the elements of a cotangent."""
-    if is_tensor(ct.ssa.type):
-        return ct.operator("full")(ct, value, _mask_type(ct.ssa.type)).ssa
-    return ct.emitter.insert(arith.ConstantOp(BoolAttr.from_bool(value))).result

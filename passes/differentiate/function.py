@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import cast
 
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.base.slice_type import is_slices
@@ -70,6 +70,7 @@ class FunctionDifferentiator:
 
     def run(self, seed_with_ones: bool) -> Derived:
         borders = Borders()
+        borders.refuse_tapes(self._types_outside())
         shared, derived = self._run_once(borders, seed_with_ones)
         while borders.learn():
             shared.take_down()
@@ -111,6 +112,14 @@ class FunctionDifferentiator:
             self.source, work.forward, work.backward, results, cotangents, grads, work.tapes,
             added=added, loops=[shared.loops[op] for op in self.block.walk() if op in shared.loops],
         )  # fmt: skip
+
+    def _types_outside(self) -> Iterator[Attribute]:
+        """The types of what the function, or one that it calls, gets and returns."""
+        yield from (argument.type for argument in self.block.args)
+        yield from (result.type for result in self.program.results(self.source))
+        for op in self.block.walk():
+            if isinstance(op, CallOp):
+                yield from (value.type for value in (*op.operands, *op.results))
 
     def _check_effects(self) -> None:
         """PassError at the first op with effects that reads an active value."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from xdsl.ir import Operation, SSAValue
 
-from gradir.dialects.base.interfaces import Cotangents, TensorOp, vjp_rule
+from gradir.dialects.base.interfaces import Cotangents, TensorOp, VjpRule, vjp_rule
 from gradir.dialects.base.value import Value
 from gradir.passes.cleanup.dead_code import remove_dead_ops
 
@@ -52,8 +52,7 @@ class OrdinaryRule:
     ) -> Iterable[tuple[SSAValue, Value | None]]:
         if not any(map(outer.activity.is_active, op.operands)):
             return []
-        vjp = vjp_rule(op)
-        assert vjp is not None  # check_differentiable ensures it
+        vjp = self.vjp(outer, op)
         results, operands = (
             [outer.emitter.value(outer.primal(v)) for v in values]
             for values in (op.results, op.operands)
@@ -71,6 +70,12 @@ class OrdinaryRule:
         # a vjp computes the cotangents of all operands, unused ones too
         remove_dead_ops(outer.backward, before, {ct.ssa for _, ct in taken})
         return taken
+
+    def vjp(self, outer: Differentiator, op: Operation) -> VjpRule:
+        """The derivative of an op."""
+        found = vjp_rule(op)
+        assert found is not None  # check_differentiable ensures it
+        return found
 
 
 def _row_slices(

@@ -8,6 +8,7 @@ from xdsl.dialects.func import CallOp
 from gradir.dialects.grad.checkpoint import CheckpointOp
 from gradir.dialects.grad.grad import BarrierOp
 from gradir.dialects.grad.join import JoinOp
+from gradir.dialects.grad.tape import TapePopOp, TapePushOp
 from gradir.passes.differentiate.rule import Rules
 from gradir.passes.recompute.costs import Costs
 from gradir.passes.rules.branches import BranchRule, ExecuteRegionRule
@@ -16,6 +17,7 @@ from gradir.passes.rules.checkpoints import CheckpointRule
 from gradir.passes.rules.joins import BarrierRule, JoinRule
 from gradir.passes.rules.loops.for_rule import ForRule
 from gradir.passes.rules.loops.while_rule import WhileRule
+from gradir.passes.rules.tapes import TapeRule
 
 
 def structural_rules(costs: Costs) -> Rules:
@@ -30,4 +32,6 @@ def structural_rules(costs: Costs) -> Rules:
         CheckpointOp: CheckpointRule(costs),
         JoinOp: JoinRule(),
         BarrierOp: BarrierRule(),
+        TapePushOp: TapeRule(),
+        TapePopOp: TapeRule(),
     }

@@ -23,7 +23,6 @@ from gradir.dialects.base.interfaces import Cotangents
 from gradir.dialects.base.slice_type import SlicesType, is_slices
 from gradir.dialects.base.value import Emitter, Value
 from gradir.dialects.grad.slices import Pair, densified, padded, zero_rows
-from gradir.dialects.grad.tape import cotangent_type
 from gradir.passes.analysis.region_flow import region_flow, yielded
 from gradir.passes.analysis.regions import values_read_inside
 from gradir.passes.cleanup.simplify import simplify_block
@@ -113,7 +112,8 @@ class BranchRule:
     def backward(
         self, outer: Differentiator, op: Operation, saved: SavedBranches, cts: Cotangents
     ) -> Iterable[tuple[SSAValue, Value | None]]:
-        seeds = [(cts[k] or zero_of(op.results[k], outer.emitter)).ssa for k in saved.active]
+        sums = outer.contributions
+        seeds = [(cts[k] or sums.zero_of(op.results[k])).ssa for k in saved.active]
         seeds += saved.entry.hand_over(seeds, outer.emitter)
         captured = {c: crossing for b in saved.branches for c, crossing in b.captured.items()}
         tapes = [t.in_backward() for t, _ in saved.threads]
@@ -135,7 +135,7 @@ class BranchRule:
         for (thread, _), result in zip(saved.threads, made.results[first:], strict=True):
             result.name_hint = "tape"
             thread.backward = result
-        types = [cotangent_type(c.type) for c in captured]
+        types = [type_ for crossing in captured.values() for type_ in crossing.types]
         types += [SlicesType.of(table.type, count) for table, count in counts.items()]
         end = len(captured) + 2 * len(counts)
         flowing = list(repacked(types, map(outer.emitter.value, made.results[:end])))
@@ -256,11 +256,6 @@ def _finish_backward(
 ) -> None:
     """Connect cotangents and tapes from outside, and yield all sums and tapes."""
     block = branch.inner.backward
-    own = [t for t, (_, owner) in zip(tapes, threads, strict=True) if owner is branch]
-    for argument, value in zip(list(block.args), [*seeds, *own], strict=True):
-        argument.replace_all_uses_with(value)
-    for argument in reversed(block.args):
-        block.erase_arg(argument)
     last = block.last_op
     assert last is not None
     emitter = Emitter(block, branch.inner.location, before=last)
@@ -270,7 +265,8 @@ def _finish_backward(
     for value, before in so_far.items():
         parts = [] if before is None else [emitter.value(before.ssa)]
         parts += [flowing[value]] if value in flowing else []
-        sums.append(summed(value, parts) if parts else zero_of(value, emitter))
+        borders = captured[value].gates.borders
+        sums.append(summed(value, parts) if parts else zero_of(value, borders, emitter))
         masks += captured[value].hand_over([sums[-1].ssa], emitter)
     for table, count in counts.items():
         pair = rows.get(table) or zero_rows(table.type, 0, emitter)
@@ -279,6 +275,12 @@ def _finish_backward(
         next(ends) if owner is branch else t for t, (_, owner) in zip(tapes, threads, strict=True)
     ]
     last.operands = [*(total.ssa for total in sums), *masks, *after]
+    # only now: masks of the sums may be made of the arguments
+    own = [t for t, (_, owner) in zip(tapes, threads, strict=True) if owner is branch]
+    for argument, value in zip(list(block.args), [*seeds, *own], strict=True):
+        argument.replace_all_uses_with(value)
+    for argument in reversed(block.args):
+        block.erase_arg(argument)
 
 
 def _with_regions(

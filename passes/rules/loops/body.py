@@ -214,7 +214,7 @@ def seeds(
 ) -> list[SSAValue]:
     """The cotangents of some results of a loop, or zeros; behind them their masks."""
     given: dict[SSAValue, Value | None] = dict(zip(op.results, cts, strict=True))
-    seeds = [(given[r] or zero_of(r, emitter)).ssa for r in results]
+    seeds = [(given[r] or zero_of(r, crossing.gates.borders, emitter)).ssa for r in results]
     return [*seeds, *crossing.hand_over(seeds, emitter)]
 
 

@@ -19,7 +19,6 @@ from gradir.dialects.base.slice_type import SlicesType, is_slices
 from gradir.dialects.base.value import Emitter, Value
 from gradir.dialects.building.control_flow import Integers, name_all, named
 from gradir.dialects.grad.slices import slices_of, zero_rows
-from gradir.dialects.grad.tape import cotangent_type
 from gradir.passes.analysis.regions import defined_inside, values_read_inside
 from gradir.passes.differentiate.contributions import cotangent_hint, zero_of
 from gradir.passes.differentiate.crossing import Crossing, crossed
@@ -46,7 +45,7 @@ class Sum:
     @property
     def types(self) -> list[Attribute]:
         if self.room is None:
-            return [cotangent_type(self.value.type), *self.crossing.mask_types]
+            return [*self.crossing.types, *self.crossing.mask_types]
         slices = SlicesType.of(self.value.type, self.room)
         return [slices.indices, slices.values, INDEX]
 
@@ -68,7 +67,7 @@ class Sum:
     def nothing(self, emitter: Emitter) -> Parts:
         """The sum without contributions."""
         if self.room is None:
-            nothing = [zero_of(self.value, emitter).ssa]
+            nothing = [zero_of(self.value, self.crossing.gates.borders, emitter).ssa]
             return [*nothing, *self.crossing.hand_over(nothing, emitter)]
         pair = zero_rows(self.value.type, self.room, emitter)
         return [*(part.ssa for part in pair), Integers(INDEX, emitter).constant(0)]

@@ -110,7 +110,8 @@ PASSES: dict[str, str] = {
     "cleanup/hoist.py": "no algebra: ops move; tested",
     "cleanup/inline.py": "no algebra: bodies in place of calls; tested",
     "fusion/views.py": "proven: composed subscripts, and programs that are read through views",
-    "fusion/fuse.py": "|-x| is |x|: both clear the sign bit. No other algebra: bodies one after the other; numbers are handed on as they are "
+    "fusion/fuse.py": "|-x| is |x|: both clear the sign bit; no other algebra: bodies one after "
+    "the other; numbers are handed on as they are "
     "stored, or nests stay apart; tested",
     "fusion/groups.py": "no algebra: which nests merge; tested",
     "fusion/schedule.py": "no algebra: the order of nests; tested",

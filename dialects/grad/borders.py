@@ -47,11 +47,19 @@ class Borders:
     known: set[Border] = field(default_factory=set[Border])
     open: set[Border] = field(default_factory=set[Border])
     needs: dict[Border, set[Border]] = field(default_factory=dict[Border, set[Border]])
+    # of the run before: all that masks of use, or known ones, lead to
+    reached_wanted: set[Border] = field(default_factory=set[Border])
+    reached_known: set[Border] = field(default_factory=set[Border])
+    needs_before: dict[Border, set[Border]] = field(default_factory=dict[Border, set[Border]])
     runs: int = 0
 
     def need(self, border: Border, others: Iterable[Border]) -> None:
         """Note that the mask of a border is made of those of others."""
         self.needs.setdefault(border, set()).update(others)
+
+    def made_of(self, border: Border) -> set[Border]:
+        """The borders whose masks the mask of a border was made of in the run before."""
+        return _reached([border], self.needs_before)
 
     def places(self, home: Home, group: str, types: Sequence[Attribute]) -> list[tuple[int, bool]]:
         """The cotangents of these types with a mask that crosses: the place of each, and whether
@@ -87,7 +95,9 @@ class Borders:
         before = set(self.carried)
         self.refused |= self.carried & self.open | self.carried - self.known
         self.carried = (self.carried | wanted & known) - self.refused
-        for each in (self.wanted, self.known, self.open, self.needs):
+        self.reached_wanted, self.reached_known, self.needs_before = wanted, known, self.needs
+        self.needs = {}
+        for each in (self.wanted, self.known, self.open):
             each.clear()
         return self.carried != before and self.runs < _MOST_RUNS
 

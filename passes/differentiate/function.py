@@ -24,6 +24,14 @@ from gradir.passes.analysis.region_flow import ops_within, region_flow
 from gradir.passes.analysis.regions import values_read
 from gradir.passes.cleanup.simplify import simplify_block
 from gradir.passes.differentiate.call_dependence import dependence
+from gradir.passes.differentiate.call_masks import (
+    CalleeMasks,
+    MasksStopAtCallsError,
+    masks_of_callee,
+    note_gradients,
+    open_seed,
+    refuse_calls,
+)
 from gradir.passes.differentiate.derived import Derived
 from gradir.passes.differentiate.differentiator import Differentiator
 from gradir.passes.differentiate.program import Program
@@ -59,6 +67,8 @@ class FunctionDifferentiator:
         self.of = of
         self.executions = executions
         self.tapes_are_arguments = tapes_are_arguments
+        # of the last run, for callers
+        self.masks = CalleeMasks(frozenset(), frozenset(), {})
         self.block = program.block(source)
         self.activity: Activity = analyze(
             self.block, [t.value for t in wrt], [t.value for t in of], self._dependence
@@ -72,9 +82,15 @@ class FunctionDifferentiator:
         borders = Borders()
         borders.refuse_tapes(self._types_outside())
         shared, derived = self._run_once(borders, seed_with_ones)
-        while borders.learn():
+        try:
+            while borders.learn():
+                refuse_calls(borders)
+                shared.take_down()
+                shared, derived = self._run_once(borders, seed_with_ones)
+        except MasksStopAtCallsError:
             shared.take_down()
-            shared, derived = self._run_once(borders, seed_with_ones)
+            raise
+        self.masks = masks_of_callee(borders, self.source)
         shared.take_down(derived.forward, derived.backward)
         derived.clean(simplify_block)
         return derived
@@ -106,6 +122,8 @@ class FunctionDifferentiator:
         work.walk_back()
         grads = [gradient_of(work, t) for t in self.wrt]
         work.contributions.check_none_left()
+        if self.tapes_are_arguments:
+            note_gradients(shared.gates, self.source, grads)
         added = add_to_given(work, self.wrt, grads)
         results = [shared.primal[r] for r in self.program.results(self.source)]
         return Derived(
@@ -157,6 +175,8 @@ class FunctionDifferentiator:
                 seed = ones(type_, work.emitter).ssa
             else:
                 seed = work.backward.insert_arg(type_, len(arguments))
+                if self.tapes_are_arguments:
+                    open_seed(work.shared.gates, self.source, len(arguments), seed)
                 arguments.append(seed)
             seed.name_hint = cotangent_name(target.hint)
             work.contributions.add(target.value, work.emitter.value(seed))

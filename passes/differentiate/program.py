@@ -17,6 +17,7 @@ from gradir.dialects.grad.tape import TapeType
 from gradir.passes.analysis.call_graph import called_name, callees_first, functions_by_name
 from gradir.passes.analysis.effects import check_arguments
 from gradir.passes.cleanup.dead_code import has_no_effect
+from gradir.passes.differentiate.call_masks import CalleeMasks
 
 
 @dataclass(frozen=True)
@@ -32,11 +33,13 @@ class Flow:
 
 @dataclass(frozen=True)
 class Halves:
-    """A callee's functions of mode split, and the tapes that both take and return, last."""
+    """A callee's functions of mode split, the tapes that both take and return, last, and which of
+    their cotangents have masks."""
 
     forward: FuncOp
     backward: FuncOp
     tapes: tuple[TapeType, ...]
+    masks: CalleeMasks
 
 
 class Program:
@@ -57,6 +60,7 @@ class Program:
         self.looping: dict[FuncOp, bool] = {}
         self.rows_read: dict[Hashable, dict[int, int]] = {}
         self.effects: dict[FuncOp, bool] = {}
+        self._added: list[FuncOp] = []
 
     def function(self, name: str, place: Operation | None = None) -> FuncOp:
         """The function @name; PassError with the candidates if there is none."""
@@ -132,4 +136,11 @@ class Program:
         block.insert_op_after(function, place)
         self.functions[function.sym_name.data] = function
         self.in_module[function.sym_name.data] = function
+        self._added.append(function)
         return function
+
+    def take_back(self) -> None:
+        """Remove the functions that were inserted."""
+        for function in self._added:
+            function.detach()
+            function.erase()

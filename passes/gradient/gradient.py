@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal, TypeAlias
 
 from xdsl.dialects.builtin import ModuleOp
@@ -21,6 +22,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from gradir.dialects.base.attribute_names import POLICY_ATTRIBUTE
 from gradir.dialects.grad.loop_policy import LoopPolicyAttr
+from gradir.passes.differentiate.call_masks import MasksStopAtCallsError
 from gradir.passes.differentiate.derived import Derived, joint_function, split_functions
 from gradir.passes.differentiate.function import FunctionDifferentiator
 from gradir.passes.differentiate.program import Program
@@ -63,7 +65,29 @@ def gradient(
     of `keep`. `observe` is called with the derivative in reverse mode. Raises a located PassError
     for refusals.
     """
-    program, source = prepared(module, function, flat=keep is not None)
+    derivative = partial(
+        _gradient, module, function, wrt, of, mode, requests, keep, settings, observe
+    )
+    try:
+        return derivative(flat=keep is not None)
+    except MasksStopAtCallsError:
+        return derivative(flat=True)
+
+
+def _gradient(
+    module: ModuleOp,
+    function: str,
+    wrt: Sequence[Selector] | None,
+    of: Sequence[Selector] | None,
+    mode: Mode,
+    requests: Requests,
+    keep: Choice | None,
+    settings: Mapping[str, Attribute] | None,
+    observe: Observer | None,
+    flat: bool,
+) -> list[FuncOp]:
+    """As `gradient`; MasksStopAtCallsError may be raised unless calls are inlined (`flat`)."""
+    program, source = prepared(module, function, flat)
     results = list(program.results(source))
     wanted = resolve_wrt(source, wrt)
     kept = requested(source, wanted, requests, mode)
@@ -79,11 +103,15 @@ def gradient(
     if mode == "jvp":
         return [jvp_function(program, rules, source, kept, targets)]
     differentiator = FunctionDifferentiator(program, rules, source, kept, targets)
-    differentiate_callees(differentiator)
-    if keep is None:
-        derived = differentiator.run(seed_with_ones=mode == "grad")
-    else:
-        derived = keep(Derivation(differentiator, mode, costs))
+    try:
+        differentiate_callees(differentiator)
+        if keep is None:
+            derived = differentiator.run(seed_with_ones=mode == "grad")
+        else:
+            derived = keep(Derivation(differentiator, mode, costs))
+    except MasksStopAtCallsError:
+        program.take_back()
+        raise
     if observe is not None:
         observe(derived)
     return functions_of(program, derived, mode, costs)

@@ -22,6 +22,7 @@ from gradir.passes.analysis.activity import Activity
 from gradir.passes.analysis.call_graph import callees_first
 from gradir.passes.analysis.region_flow import executions_within, region_flow
 from gradir.passes.differentiate.call_dependence import callee_of
+from gradir.passes.differentiate.call_masks import note_call
 from gradir.passes.differentiate.derived import split_functions
 from gradir.passes.differentiate.differentiator import Differentiator
 from gradir.passes.differentiate.function import FunctionDifferentiator
@@ -120,7 +121,11 @@ class CallRule:
         returned = map(is_zero, outer.program.results(saved.halves.backward))
         parts = zip(map(emitter.value, made.results[:first]), returned, strict=False)
         rows = outer.program.rows_read[saved.key.pattern]
-        return [(op.operands[k], _cotangent(outer, op, k in rows, k, parts)) for k in saved.key.wrt]
+        grads = [_cotangent(outer, op, k in rows, k, parts) for k in saved.key.wrt]
+        source = outer.shared.copy_of.get(op, op)
+        assert isinstance(source, CallOp)
+        note_call(outer.shared.gates, source, saved.halves.masks, seeds, grads)
+        return [(op.operands[k], ct) for k, ct in zip(saved.key.wrt, grads, strict=True)]
 
 
 def _cotangent(
@@ -151,7 +156,7 @@ def differentiate_callees(caller: FunctionDifferentiator) -> None:
         derived.unpack_slices()
         forward, backward = split_functions(program, derived, program.share)
         tapes = tuple(t.type for t in derived.tapes)
-        program.halves[key] = Halves(forward, backward, tapes)
+        program.halves[key] = Halves(forward, backward, tapes, callee.masks)
 
     derive_callees(caller, program.halves, derive)
 

@@ -1,4 +1,4 @@
-"""The code in README.md, CONTRIBUTING.md and docs/*.md runs, in order, and gives the output shown.
+"""The code in README.md, CONTRIBUTING.md and docs/ runs, in order, and gives the output shown.
 
 In each document:
 
@@ -31,6 +31,12 @@ import pytest
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
 LINKS = ("benchmarks", "docs", "examples", "tests")
+
+
+def name_of(document: Path) -> str:
+    """A document's path, without docs/."""
+    return document.relative_to(ROOT).as_posix().removeprefix("docs/")
+
 
 BLOCK = re.compile(
     r"(?:^[ ]*<!--[ ]*(?P<mark>[^\n]*?)[ ]*-->[ ]*\n\n?)?"
@@ -151,7 +157,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)
 def test_document_runs(path: Path, folder: Path) -> None:
     run_document(path.name, path.read_text(encoding="utf-8"), folder)
 
@@ -161,7 +167,7 @@ def test_readme_shows_the_library_and_the_commands() -> None:
     assert {"python", "sh"} <= {block.language for block in blocks if block.runs}
 
 
-@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)
 def test_quotations_are_true(path: Path) -> None:
     for block in blocks_of(path.read_text(encoding="utf-8")):
         if block.mark.startswith("quote: "):
@@ -169,7 +175,7 @@ def test_quotations_are_true(path: Path) -> None:
             assert has_lines(file.read_text(), block.text), f"{path.name}:{block.line}: {file.name}"
 
 
-@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)
 def test_marks_are_known(path: Path) -> None:
     marks = {block.mark for block in blocks_of(path.read_text(encoding="utf-8"))}
     others = {m for m in marks if not m.startswith(("file: ", "quote: ", "needs: "))}

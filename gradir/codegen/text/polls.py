@@ -28,7 +28,7 @@ from gradir.passes.analysis.region_ops import blocks_of, is_region_op
 # by a factor of five at times: so a signal waits some 10 ms, less than `POLL_INTERVAL`.
 FUEL = SHORT = 2_000_000
 # The fewest iterations of a chunk. In short loops a count inside costs more than chunks do: 9 % of
-# a sort, where chunks cost 1 % (docs/decisions.md).
+# a sort, where chunks cost 1 % (docs/decisions/runtime.md).
 LEAST_CHUNK = 64
 # Nanoseconds of one trip of a loop beside its body.
 TRIP_COST = 0.5

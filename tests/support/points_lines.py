@@ -318,6 +318,8 @@ def _sort(x: Line) -> Meaning:
     return Meaning(lambda i: x[order[i]], lambda i, j: exact(order[i] == j), _flat)
 
 
+# Parts of the product overflow.
+_APART = ((1e160, 1e160, 0.0), (1e-160, 1e160, -1e160), (1e160, 1e160, 1e-160))
 _MASKED = ((-inf, 0.0, 0.0), (-inf, -inf, 3.0), (-inf, 800.0, -1e4), (0.0, -inf, -800.0))
 _HALVES = """ %a = array.slice %x {{start = [0, 0], stop = [{rows}, 2]}} : {x} -> {half}
  %b = array.slice %x {{start = [0, 2], stop = [{rows}, 4]}} : {x} -> {half}
@@ -350,7 +352,7 @@ def _soft(op: str, meaning: Callable[[Line], Meaning]) -> Lines:
 LINES: tuple[Lines, ...] = (
     _reduction("array.sum", _sum),
     _reduction("array.mean", _mean),
-    _reduction("array.prod", _prod),
+    _reduction("array.prod", _prod, more=_APART),
     _reduction("array.max", _extremum(1)),
     _reduction("array.min", _extremum(-1)),
     _reduction("array.norm , ord = 1", _norm1),
@@ -361,7 +363,7 @@ LINES: tuple[Lines, ...] = (
     _reduction("array.std", _std),
     _reduction("array.logsumexp", _logsumexp, sizes=EXPONENTS, more=(*_MASKED, (-inf,) * 3)),
     _each("array.cumulative_sum %x {axis = 1}", _cumulative_sum),
-    _each("array.cumulative_prod %x {axis = 1}", _cumulative_prod),
+    _each("array.cumulative_prod %x {axis = 1}", _cumulative_prod, more=_APART),
     _each("array.sort %x", _sort),
     _soft("nn.softmax", _softmax),
     _soft("nn.log_softmax", _log_softmax),

@@ -6,6 +6,7 @@ result, and of 1 for the element's derivative.
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -125,4 +126,7 @@ def points_of(row: Lines, dtype: Any) -> Array:
         for j, b in enumerate(numbers)
         if (i <= j) == (i % 2 == 0)
     ]
-    return np.array([*lines, *row.more], dtype)
+    # what is finite stays so in the type
+    largest = float(np.finfo(dtype).max)
+    more = [x for x in row.more if all(abs(t) == inf or abs(t) < largest for t in x)]
+    return np.array([*lines, *more], dtype)

@@ -5,6 +5,7 @@ Run by `make docs`. The text before the marker is written by hand.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -15,6 +16,13 @@ from gradir.scipy import integrate, signal, special, stats
 from gradir.scipy import linalg as scipy_linalg
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "numpy.md"
+SUPPORT = PAGE.parent.parent / "tests" / "support"
+ERRORS = """The largest errors of native code in float64, of values and of derivatives in the last
+argument, at the points of `tests/support/special_rows.py`: ends, tiny and huge numbers, integers,
+half-integers. They are counted in units of the last place of the result, or of what one such unit
+of an argument changes in it, where that is more. `tests/support/special_faults.py` lists the points
+where it is worse.
+"""
 MARKER = "<!-- written by `make docs` from here on -->\n"
 
 
@@ -28,6 +36,7 @@ def page() -> str:
         _section("gradir.numpy.linalg", linalg.__all__, linalg.DIFFERS, linalg.ABSENT),
         _section("gradir.nn", nn.__all__, {}, nn.ABSENT),
         _section("gradir.scipy.special", special.__all__, {}, special.ABSENT),
+        _special_errors(),
         _section("gradir.scipy.stats", stats.__all__, {}, stats.ABSENT),
         _section("gradir.scipy.linalg", scipy_linalg.__all__, {}, scipy_linalg.ABSENT),
         _section("gradir.scipy.signal", signal.__all__, {}, signal.ABSENT),
@@ -48,6 +57,15 @@ def _section(
                 lines.append(f"| {_names(names)} | {reason} |")
             lines.append("")
     return "\n".join(lines)
+
+
+def _special_errors() -> str:
+    """The table of the largest errors that the tests state."""
+    stated = json.loads((SUPPORT / "special_worst.json").read_text())
+    rows = [f"| `{name}` | {' | '.join(f'{u:g}' for u in ulps)} |" for name, ulps in stated.items()]
+    return "\n".join(
+        [ERRORS, "| function | value | first | second |", "|---|---|---|---|", *rows, ""]
+    )
 
 
 def _names(names: Iterable[str]) -> str:

@@ -39,7 +39,8 @@ tensors. The gradient of an op is given as its vjp: the cotangents of its operan
 cotangent `ct` of its result `y`. Below it stands what `gradir-gradient{mode=vjp}` makes of a
 function that is this op alone. No cotangent flows through "inactive" ops. Errors in units of the
 last place (ulp) are the largest of native code at the points of `tests/dialects/test_points.py`:
-ends, zeros, poles, ties, tiny and huge numbers, held against 50 digits.
+ends, zeros, poles, ties, tiny and huge numbers, held against 50 digits. Of reductions and other ops
+on lines they are units of the last place of the largest term that is rounded.
 """
 
 DIALECTS = {

@@ -14,7 +14,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.array.comparison import AstypeOp, WhereOp
 from gradir.dialects.array.elementwise import AbsOp, ExpOp, LogOp
-from gradir.dialects.array.movement import BroadcastToOp, ReshapeOp
+from gradir.dialects.array.movement import BroadcastToOp, PermuteDimsOp, ReshapeOp
 from gradir.dialects.base import extrema
 from gradir.dialects.base.access import Access, constant_row, dim_row
 from gradir.dialects.base.attributes import Attributes, Types, flag, integers
@@ -75,6 +75,25 @@ class ReductionOp(TensorOp):
         shape = [1 if d in axes else n for d, n in enumerate(x.shape)]
         line = reshaped(y, shape)
         return BroadcastToOp.on(line, type=tensor(x.shape, y.element))
+
+    def along_lines(self, function: Callable[..., Value], *xs: Value) -> Value:
+        """A function of arrays (outer, n, inner) that keeps the shape, along the middle axis.
+
+        The reduced axes of the operands are that one; they need not be neighbours.
+        """
+        axes, shape = self.axes, xs[0].shape
+        kept = [d for d in range(len(shape)) if d not in axes]
+        order = [*kept, *axes]
+        if not axes or axes == list(range(axes[0], axes[-1] + 1)):
+            order = list(range(len(shape)))
+        is_moved = order != list(range(len(shape)))
+        moved = [PermuteDimsOp.on(x, axes=order) if is_moved else x for x in xs]
+        inner = 1 if is_moved or not axes else prod(shape[axes[-1] + 1 :])
+        outer = prod(shape) // (self.count * inner)
+        made = function(*(reshaped(x, [outer, self.count, inner]) for x in moved))
+        made = reshaped(made, moved[0].shape)
+        back = [order.index(d) for d in range(len(shape))]
+        return PermuteDimsOp.on(made, axes=back) if is_moved else made
 
     def reached(self, place: int, masks: Sequence[Value | None]) -> Value | None:
         [mask] = masks
@@ -236,38 +255,27 @@ class MinOp(_ExtremumReductionOp):
 class LogsumexpOp(ReductionOp):
     """log(sum(exp(x))) without overflow; -inf of all -inf, and of no elements.
 
-    vjp: ct * exp(x) / sum(exp(x)), the softmax, not exp(x - y), which loses the digits of a
-    large y; 0 where y is -inf
+    A value near 0 has the last place of 1: log(1 + t) of a small t is not log1p(t).
+    vjp: grad.logsumexp_backward(ct, x), ct times softmax, not exp(x - y), which loses the digits
+    of a large y
     """
 
     name = "array.logsumexp"
     DOMAIN: ClassVar[str] = "float"
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
+        from gradir.dialects.grad.saturation import LogsumexpBackwardOp
+
         if self.count == 0:
             return [x.full(0)]
-        wide = widened(x)
-        _, shifted, total = self._shifted(wide)
-        total = WhereOp.on(total.equal(0), total.full(1), total)
-        return [narrowed(self.spread(widened(ct) / total, wide) * shifted, x.ssa.type)]
+        return [LogsumexpBackwardOp.on(ct, x, **self.attributes)]
 
     def decompose(self, x: Value) -> Value:
         wide = widened(x)
         if self.count == 0:
             return wide.emitter.value(self.y).full(-inf)
-        shift, _, total = self._shifted(wide)
+        shift, _, total = shifted_powers(self, wide)
         return narrowed(LogOp.on(total) + shift, self.y.type)
-
-    def _shifted(self, x: Value) -> tuple[Value, Value, Value]:
-        """The maximum, constant as far as derivatives go, exp(x - maximum), and the sum of that."""
-        from gradir.dialects.grad.grad import NoGradOp
-
-        keepdims = flag(self.attributes, "keepdims", False)
-        top = MaxOp.on(x, axis=self.axes, keepdims=keepdims)
-        # an infinite maximum must not be subtracted: inf - inf is nan
-        shift = NoGradOp.on(WhereOp.on(AbsOp.on(top) < inf, top, top.full(0)))
-        shifted = ExpOp.on(x - self.spread(shift, x))
-        return shift, shifted, SumOp.on(shifted, **self.attributes)
 
     def reduced(self, x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
         if self.count == 0:
@@ -276,6 +284,15 @@ class LogsumexpOp(ReductionOp):
         shift = np.where(np.isfinite(top), top, 0).astype(x.dtype)
         total = np.log(np.sum(np.exp(x - shift), axis=axes, keepdims=True)) + shift
         return total if keepdims else np.squeeze(total, axis=axes)
+
+
+def shifted_powers(op: ReductionOp, x: Value) -> tuple[Value, Value, Value]:
+    """The maximum of each line, exp(x - maximum), and the sum of that."""
+    top = MaxOp.on(x, axis=op.axes, keepdims=flag(op.attributes, "keepdims", False))
+    # an infinite maximum must not be subtracted: inf - inf is nan
+    shift = WhereOp.on(AbsOp.on(top) < inf, top, top.full(0))
+    powers = ExpOp.on(x - op.spread(shift, x))
+    return shift, powers, SumOp.on(powers, **op.attributes)
 
 
 OPS: tuple[type[TensorOp], ...] = (SumOp, MeanOp, MaxOp, MinOp, LogsumexpOp)

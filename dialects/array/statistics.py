@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import inf, prod
+from math import inf, prod, sqrt
 from typing import Any, ClassVar
 
 from xdsl.dialects.builtin import StringAttr, f64, i1, i64
@@ -19,7 +19,7 @@ from gradir.dialects.array.comparison import (
 )
 from gradir.dialects.array.creation import IotaOp
 from gradir.dialects.array.elementwise import AbsOp, SignOp, SqrtOp
-from gradir.dialects.array.movement import BroadcastToOp, FlipOp, PermuteDimsOp
+from gradir.dialects.array.movement import BroadcastToOp, FlipOp
 from gradir.dialects.array.reductions import (
     MaxOp,
     MeanOp,
@@ -70,23 +70,8 @@ class ProdOp(_StatisticOp):
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
         if 0 in x.shape:
             return [x.full(0)]
-        others = self._of_lines(widened(x))
+        others = self.along_lines(products_of_others, widened(x))
         return [narrowed(self.spread(widened(ct), x) * others, x.type)]
-
-    def _of_lines(self, x: Value) -> Value:
-        """`products_of_others` along the reduced axes, which need not be neighbours."""
-        axes, rank = self.axes, len(x.shape)
-        kept = [d for d in range(rank) if d not in axes]
-        order = [*kept, *axes]
-        if not axes or axes == list(range(axes[0], axes[-1] + 1)):
-            order = list(range(rank))
-        moved = x if order == list(range(rank)) else PermuteDimsOp.on(x, axes=order)
-        inner = prod(x.shape[axes[-1] + 1 :]) if moved is x and axes else 1
-        outer = prod(x.shape) // (self.count * inner)
-        others = products_of_others(reshaped(moved, [outer, self.count, inner]))
-        others = reshaped(others, moved.shape)
-        back = [order.index(d) for d in range(rank)]
-        return others if moved is x else PermuteDimsOp.on(others, axes=back)
 
     def simplify(self, x: Value) -> Value | None:
         return x if not self.axes and self.y.type == x.type else None
@@ -126,14 +111,17 @@ class _DeviationOp(_StatisticOp):
 
     @property
     def divisor(self) -> float:
-        return max(self.count - number(self.attributes, "correction", 0.0), 0.0)
+        return self.divisor_of(self.count)
+
+    def divisor_of(self, count: int) -> float:
+        return max(count - number(self.attributes, "correction", 0.0), 0.0)
 
     def centered(self, x: Value) -> Value:
         return x - self.spread(MeanOp.on(x, **self.lines), x)
 
     def variance(self, x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
         count = prod([x.shape[d] for d in axes])
-        divisor = max(count - number(self.attributes, "correction", 0.0), 0.0)
+        divisor = self.divisor_of(count)
         with np.errstate(invalid="ignore", divide="ignore"):
             mean = np.add.reduce(x, axis=axes, keepdims=True) / x.dtype.type(count)
             total = np.add.reduce((x - mean) ** 2, axis=axes, keepdims=keepdims)
@@ -165,24 +153,44 @@ class VarOp(_DeviationOp):
 
 @irdl_op_definition
 class StdOp(_DeviationOp):
-    """Square root of array.var.
+    """Square root of array.var, without overflow; 0 of equal elements.
 
-    vjp: ct / ((n - correction) * y) * (x - mean), 0 where y is 0
+    vjp: ct / ((n - correction) * y) * (x - mean), 0 where y is 0 (the second derivative is nan
+    there)
     """
 
     name = "array.std"
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
-        wide, root = widened(x), widened(y)
-        share = widened(ct) / WhereOp.on(root.equal(0), root.full(1), root) / self.divisor
-        return [narrowed(self.spread(share, x) * self.centered(wide), x.type)]
+        unit = self.centered(widened(x))
+        if self.count != 1:  # of one element it is 0 everywhere
+            length = self.spread(widened(y), x)
+            unit = by_convention(unit / length, length.not_equal(0), length.full(0))
+        return [narrowed(self.spread(widened(ct) / self.divisor, x) * unit, x.type)]
 
     def decompose(self, x: Value) -> Value:
-        variance = VarOp.on(widened(x), **self.attributes)
-        return narrowed(SqrtOp.on(variance), self.y.type)
+        # squares of the distances would over- and underflow
+        length = NormOp.on(self.centered(widened(x)), **self.lines)
+        return narrowed(length / sqrt(self.divisor), self.y.type)
+
+    def centered(self, x: Value) -> Value:
+        """x less the mean, exactly 0 of equal elements: the mean is that of what is beside the
+        first element."""
+        from gradir.dialects.grad.grad import NoGradOp
+
+        stop = [min(n, 1) if d in self.axes else n for d, n in enumerate(x.shape)]
+        first = NoGradOp.on(SliceOp.on(x, stop=stop))
+        return super().centered(x - BroadcastToOp.on(first, type=x.type))
 
     def reduced(self, x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
-        return np.sqrt(self.variance(x, axes, keepdims))
+        count = prod([x.shape[d] for d in axes])
+        first = x[tuple(slice(0, 1) if d in axes else slice(None) for d in range(x.ndim))]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            apart = x - first
+            total = np.add.reduce(apart, axis=axes, keepdims=True)
+            apart = apart - total / x.dtype.type(count)
+            length = norm2(apart, axes, keepdims)
+            return (length / np.sqrt(self.divisor_of(count))).astype(x.dtype)
 
 
 # Norms.
@@ -253,11 +261,16 @@ class NormOp(_StatisticOp):
             return np.sum(np.abs(x), **lines)
         if self.order == inf:
             return np.max(np.abs(x), initial=0, **lines)
-        wide = x.astype(np.float64)
-        top = np.max(np.abs(wide), initial=0, axis=lines["axis"], keepdims=True)
-        scale = np.where((top > 0) & (top < inf), top, 1.0)
-        total = np.sum((wide / scale) ** 2, **lines)
-        return np.sqrt(total) * np.reshape(scale, total.shape)
+        return norm2(x, axes, keepdims)
+
+
+def norm2(x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+    """The Euclidean norm of a NumPy array along axes, without overflow, in float64."""
+    wide = x.astype(np.float64)
+    top = np.max(np.abs(wide), initial=0, axis=axes, keepdims=True)
+    scale = np.where((top > 0) & (top < inf), top, 1.0)
+    total = np.sum((wide / scale) ** 2, axis=axes, keepdims=keepdims)
+    return np.sqrt(total) * np.reshape(scale, total.shape)
 
 
 # Truth.

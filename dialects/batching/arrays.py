@@ -56,8 +56,9 @@ def along_new_axis(one: Batched) -> Sequence[Value]:
 
 
 def along_axes(one: Batched) -> Sequence[Value]:
-    """An op along several axes of its operand, which count from the end."""
-    axes = [axis - one.rank(0) for axis in cast(Any, one.op).axes]
+    """An op along several axes of its last operand, which count from the end."""
+    rank = one.rank(len(one.operands) - 1)
+    axes = [axis - rank for axis in cast(Any, one.op).axes]
     return one.same(one.all_lifted(), {"axis": axes})
 
 

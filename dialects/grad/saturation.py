@@ -1,19 +1,34 @@
-"""Functions that saturate, as factors in derivatives: 1 - softmax(x), and tanh(softplus(x))."""
+"""Functions that saturate, as factors in derivatives.
+
+They are 1 - softmax(x), the slope of logsumexp, and tanh(softplus(x)).
+"""
 
 from __future__ import annotations
 
-from typing import Any, cast
+from collections.abc import Sequence
+from typing import Any, ClassVar, cast
 
-from xdsl.irdl import irdl_op_definition, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, result_def
+from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.array.comparison import WhereOp
 from gradir.dialects.array.elementwise import ExpOp
+from gradir.dialects.array.lines import any_along
 from gradir.dialects.array.movement import BroadcastToOp
-from gradir.dialects.array.reductions import MaxOp, SumOp, narrowed, widened
+from gradir.dialects.array.reductions import (
+    MaxOp,
+    ReductionOp,
+    SumOp,
+    narrowed,
+    reshaped,
+    shifted_powers,
+    widened,
+)
 from gradir.dialects.array.transcendental import RoundOp
+from gradir.dialects.base.attributes import Attributes, Types
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
-from gradir.dialects.base.shapes import shape_of
+from gradir.dialects.base.shapes import compatible, element_of, shape_of
 from gradir.dialects.base.value import Scalar, Value
 from gradir.dialects.building import body as b
 from gradir.dialects.building.kinds import UnaryOp
@@ -76,6 +91,63 @@ class SoftmaxComplementOp(SoftOp):
             return -np.expm1(numpy_log_softmax(x, self.axis))
 
 
+@irdl_op_definition
+class LogsumexpBackwardOp(ReductionOp):
+    """ct, one of each line, times softmax(x): the cotangent of x in array.logsumexp.
+
+    0 where all of a line are -inf. The attributes are those of array.logsumexp.
+    vjp: sum(g * s), and y * (g - sum(g * s)) by grad.centered; g the cotangent, s the softmax
+    """
+
+    name = "grad.logsumexp_backward"
+    DOMAIN: ClassVar[str] = "float"
+    SUMS_PRODUCTS: ClassVar[bool] = True
+
+    ct = operand_def()
+
+    @classmethod
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
+        ct, x = operands
+        [line] = super().infer_types([x], attributes)
+        fits = compatible(shape_of(ct), shape_of(line))
+        if not fits or element_of(ct) != element_of(line):
+            raise VerifyException(f"ct must be {line}, got {ct}")
+        return [x]
+
+    def reached(self, place: int, masks: Sequence[Value | None]) -> Value | None:
+        [mask] = masks
+        if mask is None:
+            return None
+        line = any_along(mask, self.axes)
+        if place == 0:
+            return reshaped(line, shape_of(self.ct.type))
+        return BroadcastToOp.on(line, type=mask.type)
+
+    def vjp(self, ct: Value, y: Value, line: Value, x: Value) -> Cotangents:
+        shares = LogsumexpBackwardOp.on(line.full(1), x, **self.attributes)
+        if len(self.axes) == 1:
+            apart = CenteredOp.on(ct, shares, axis=self.axes[0])
+        else:
+            apart = self.along_lines(lambda g, p: CenteredOp.on(g, p, axis=1), ct, shares)
+        return [SumOp.on(ct * shares, **self.attributes), y * apart]
+
+    def decompose(self, line: Value, x: Value) -> Value:
+        wide = widened(x)
+        if self.count == 0:
+            return x
+        _, powers, total = shifted_powers(self, wide)
+        total = WhereOp.on(total.equal(0), total.full(1), total)
+        return narrowed(self.spread(widened(line) / total, wide) * powers, x.type)
+
+    def numpy(self, ct: Any, x: Any) -> Any:
+        line: Any = {"axis": tuple(self.axes), "keepdims": True}
+        with np.errstate(invalid="ignore"):
+            top = np.max(x, initial=-np.inf, **line)
+            powers = np.exp(x - np.where(np.isfinite(top), top, 0).astype(x.dtype))
+            total = np.sum(powers, **line)
+            return np.reshape(ct, top.shape) / np.where(total == 0, 1, total) * powers
+
+
 def numpy_log_softmax(x: Any, axis: int) -> Any:
     """x - log(sum(exp(x))) along an axis."""
     low = x - np.max(x, axis=axis, keepdims=True, initial=-np.inf)
@@ -120,4 +192,4 @@ def tanh_softplus_slope(x: Value) -> Value:
     return 4 * slope(SoftplusSlopeOp, x) * share * share
 
 
-OPS: tuple[type[TensorOp], ...] = (SoftmaxComplementOp, TanhSoftplusOp)
+OPS: tuple[type[TensorOp], ...] = (SoftmaxComplementOp, LogsumexpBackwardOp, TanhSoftplusOp)

@@ -305,7 +305,7 @@ class KlDivOp(RegressionLossOp):
     name = "nn.kl_div"
 
     def each(self, x: Value, target: Value) -> Value:
-        return target * self._safe_log(target) - target * x
+        return target * (self._safe_log(target) - x)
 
     def slopes(self, x: Value, target: Value) -> tuple[Value, Value]:
         slope = self._safe_log(target) + 1 - x
@@ -317,7 +317,7 @@ class KlDivOp(RegressionLossOp):
 
     def numpy_each(self, x: Any, target: Any) -> Any:
         with np.errstate(invalid="ignore"):
-            return target * np.log(np.where(target == 0, 1, target)) - target * x
+            return target * (np.log(np.where(target == 0, 1, target)) - x)
 
 
 OPS: tuple[type[TensorOp], ...] = (

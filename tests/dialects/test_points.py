@@ -1,8 +1,9 @@
-"""Values and two derivatives of each elementwise op at ends, poles, ties and tails, in ulp.
+"""Values and two derivatives of each op at ends, poles, ties and tails, in ulp.
 
-They are held against mpmath with 50 digits (tests/support/points_ops.py, points_pairs.py), native
-code and the interpreter, in f32 and f64. The errors stated in docs/ops.md are not exceeded, and
-what is worse than LIMITS is a known fault.
+They are held against mpmath with 50 digits (tests/support/points_ops.py, points_pairs.py,
+points_losses.py; on short lines points_lines.py), native code and the interpreter, in f32 and f64.
+The errors stated in docs/ops.md are not exceeded, and what is worse than LIMITS is a known fault.
+Ops without a row have a reason in points_reasons.py.
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ import pytest
 from points_check import LIMITS, Row, errors, fault_at, worst
 from points_faults import FAULTS
 from points_measure import ROWS, stated
+from points_reasons import REASONS
 
 from gradir.dialects import array, nn
 from gradir.dialects.building.kinds import BinaryOp, UnaryOp
+from gradir.dialects.grad import dialect as grad
 
 STATED = stated()
 LINES = {row.line: row for row in ROWS}
@@ -45,6 +48,12 @@ def test_each_op_on_floats_has_a_row() -> None:
     for op in (*array.OPS, *nn.OPS):
         if issubclass(op, UnaryOp | BinaryOp) and op.DOMAIN in ("float", "number"):
             assert op.SAME_TYPE is False or op.name in rows | without, op.name
+
+
+def test_each_op_with_a_derivative_has_a_row_or_a_reason() -> None:
+    rows = {row.op for row in ROWS}
+    active = {op.name for op in (*array.OPS, *nn.OPS, *grad.OPS) if not op.INACTIVE}
+    assert active - rows == REASONS.keys()
 
 
 def test_stated_errors_are_within_the_limits() -> None:

@@ -448,6 +448,23 @@ def _losses() -> list[Case]:
     ]
 
 
+def _logsumexp_slopes() -> list[Case]:
+    def reference(ct: Array, x: Array, axis: int, keepdims: bool = False) -> Array:
+        line: Any = {"axis": tuple(np.atleast_1d(axis)), "keepdims": True}
+        powers = np.exp(x)
+        total = np.sum(powers, **line)
+        return ct.reshape(total.shape) * powers / total
+
+    return [
+        Case("grad.logsumexp_backward", [ct, x], attributes, reference)
+        for ct, x, attributes in (
+            ((3,), (3, 4), {"axis": 1}),
+            ((1, 3, 1), (2, 3, 5), {"axis": [0, 2], "keepdims": True}),
+            ((2, 5), (2, 3, 5), {"axis": 1}),
+        )
+    ]
+
+
 def _slopes() -> list[Case]:
     def softmax(x: Array, axis: int) -> Array:
         powers = np.exp(x)
@@ -471,6 +488,7 @@ def _slopes() -> list[Case]:
         *unary("grad.normal_cdf", np.vectorize(lambda x: erfc(-x / np.sqrt(2)) / 2, [float])),
         *unary("grad.tanh_softplus", lambda x: np.tanh(np.log1p(np.exp(x)))),
         *along_lines("grad.softmax_complement", lambda x, axis: 1 - softmax(x, axis)),
+        *_logsumexp_slopes(),
         *unary("grad.atan_slope", lambda x: 1 / (1 + x * x)),
         *unary("grad.square_complement", lambda x: 1 - x * x),
         *lines("grad.centered", lambda x, p, axis: x - np.sum(p * x, axis, keepdims=True)),

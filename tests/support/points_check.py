@@ -9,18 +9,20 @@ from typing import Any
 
 import numpy as np
 from mpmath import mp
-from points_faults import FAULTS, Fault
+from points_faults import FAULTS, ORDERS, Fault
 from points_jets import DIGITS
+from points_lines import Lines
+from points_lines_run import points_of, run_on_lines
 from points_made import Array, error_in_ulp, pairs, unary_points
 from points_ops import Unary
 from points_pairs import SIZES, Binary
 from points_run import KINDS, run
+from points_sized import Sized
 
-Row = Unary | Binary
+Row = Unary | Binary | Lines
 
 # An error beyond this is a fault: of a value, a first and a second derivative.
 LIMITS = (4.0, 8.0, 16.0)
-ORDERS = ("value", "first", "second")
 
 
 @dataclass(frozen=True)
@@ -53,11 +55,48 @@ class Error:
 
 
 def order_of(result: str) -> int:
-    return 0 if result == "f" else 2 if result.startswith("second") else 1
+    return 0 if result.rstrip("0123456789") == "f" else 2 if result.startswith("second") else 1
 
 
 def errors(row: Row) -> Iterator[Error]:
     """All results of a row's op at all of its points, in both types, natively and interpreted."""
+    yield from _errors_on_lines(row) if isinstance(row, Lines) else _errors_at_points(row)
+
+
+def _errors_on_lines(row: Lines) -> Iterator[Error]:
+    for kind, dtype in KINDS.items():
+        lines, info = points_of(row, dtype), np.finfo(dtype)
+        found = run_on_lines(row, lines, kind)
+        for k, line in enumerate(lines):
+            point = tuple(map(float, line))
+            with mp.workdps(DIGITS):
+                answers = row.answers(point, float(info.tiny))
+                seen: dict[tuple[int, float], float] = {}
+                for result in _counted(answers, mp.mpf(2) ** int(info.maxexp)):
+                    right = answers[result]
+                    for way, results in found.items():
+                        got = results[result][k]
+                        # most numbers are found in several ways
+                        if (key := (id(right), float(got))) not in seen:
+                            seen[key] = error_in_ulp(got, right.number, right.size)
+                        yield Error(
+                            row.line, kind, way, result, point, key[1], right.number, seen[key]
+                        )
+
+
+def _counted(answers: dict[str, Sized], end: Any) -> list[str]:
+    """The results that are compared: values, and derivatives where nothing overflows.
+
+    Where one derivative does, the cotangents of 0 beside it make nan of it.
+    """
+    overflows = [
+        order_of(result) for result, right in answers.items() if end <= abs(right.number) < mp.inf
+    ]
+    last = min(overflows, default=2)
+    return [result for result in answers if order_of(result) in (0, *range(last + (not overflows)))]
+
+
+def _errors_at_points(row: Unary | Binary) -> Iterator[Error]:
     for kind, dtype in KINDS.items():
         columns = _points(row, dtype)
         found = run(row.line, columns, kind)
@@ -74,7 +113,7 @@ def errors(row: Row) -> Iterator[Error]:
 class _Table:
     """What the results are at a point, and the errors of numbers that were found for them."""
 
-    def __init__(self, row: Row, point: tuple[float, ...], info: Any):
+    def __init__(self, row: Unary | Binary, point: tuple[float, ...], info: Any):
         self.row, self.point = row, point
         self.answers = {name: mp.mpf(number) for name, number in row.results(point).items()}
         self.overflows = abs(self.answers["f"]) >= mp.mpf(2) ** int(info.maxexp)
@@ -96,7 +135,7 @@ class _Table:
         return error_in_ulp(got, right, scale) if scale else ulp
 
 
-def _points(row: Row, dtype: Any) -> list[Array]:
+def _points(row: Unary | Binary, dtype: Any) -> list[Array]:
     if isinstance(row, Unary):
         return [unary_points(dtype, row.near)]
     with np.errstate(over="ignore", under="ignore"):

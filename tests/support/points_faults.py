@@ -33,6 +33,7 @@ def _below(size: float) -> Callable[[float], bool]:
     return lambda x: abs(x) <= size
 
 
+ORDERS = ("value", "first", "second")
 _ENDS, _MINUS_ZERO = _beyond(inf), _below(0)
 SIDE = "the slope of -0 is that of the wrong side"
 CANCELS = "a difference of nearly equal numbers"
@@ -64,6 +65,29 @@ def _at_zero(x: float, y: float) -> bool:
 
 def _large_logarithm(x: float, y: float) -> bool:
     return x > 1e8 or 0 < x < 1e-8
+
+
+def _on_lines(op: str, *rows: tuple[str, Callable[..., bool], str]) -> list[Fault]:
+    return _of(f"{op} %x {{axis = 1, keepdims = true}}", *rows)
+
+
+def _one_beyond(size: float) -> Callable[..., bool]:
+    return lambda *x: any(abs(t) >= size for t in x)
+
+
+def _leads(*x: float) -> bool:
+    """One share is nearly 1."""
+    return sorted(x)[-1] - sorted(x)[-2] > 2
+
+
+def _one_within(low: float, high: float) -> Callable[..., bool]:
+    return lambda *x: any(low < abs(t) <= high for t in x)
+
+
+ONE_PASS = "squares over- or underflow; scaling them costs one more pass over the lines"
+TRANSPOSED = "forward mode is the transpose of reverse mode, whose two terms cancel"
+FUSED = "the slope of the leading share is a difference from a sum that the kernel has kept"
+UNIT = "the last place is that of 1: the sum without its largest term would be a second sum"
 
 
 def _below_zero(x: float, y: float) -> bool:
@@ -101,4 +125,12 @@ FAULTS: tuple[Fault, ...] = (
          ("second01", _at_zero, STUCK), ("second10", _at_zero, STUCK)),
     *_of("array.logaddexp %x, %y", ("first", lambda x, y: abs(x - y) > 30, ARGUMENT),
          ("second", lambda x, y: abs(x - y) > 2, CANCELS)),
+    *_on_lines("array.prod", ("value", _one_beyond(1e100), FAR)),
+    *_of("array.cumulative_prod %x {axis = 1}", ("value", _one_beyond(1e100), FAR)),
+    *_on_lines("array.logsumexp", ("value", lambda *x: abs(max(x)) < 1e-8, UNIT)),
+    *_of("nn.layer_norm %x", *((r, _one_beyond(1e18), ONE_PASS) for r in ORDERS)),
+    *_of("nn.rms_norm %x {eps = 1.0e-5}", *((r, _one_beyond(1e18), ONE_PASS) for r in ORDERS),
+         *((r, _one_within(0, 1e-18), ONE_PASS) for r in ("first", "second"))),
+    *_of('nn.cross_entropy %x, %t {reduction = "none"}', ("forward01", _leads, TRANSPOSED)),
+    *_of("nn.attention %q, %k, %v {scale = 1.0}", *((r, _leads, FUSED) for r in ORDERS[1:])),
 )  # fmt: skip

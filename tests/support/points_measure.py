@@ -12,11 +12,13 @@ from math import ceil
 from pathlib import Path
 
 from points_check import errors, worst
+from points_lines import LINES
+from points_losses import LOSSES
 from points_ops import UNARY
 from points_pairs import BINARY
 
 WORST = Path(__file__).parent / "points_worst.json"
-ROWS = (*UNARY, *BINARY)
+ROWS = (*UNARY, *BINARY, *LOSSES, *LINES)
 
 Worst = dict[str, dict[str, list[float]]]
 

@@ -24,9 +24,11 @@ def derivatives(line: str, count: int, points: int, kind: str) -> tuple[Module, 
     """
     t, places = f"tensor<{points}x{kind}>", range(count)
     names = ["f", *(f"jvp{k}" for k in places), *(f"second{k}" for k in places)]
+    # a loss has a result of another type in general
+    types = f"{t}, {t} -> {t}" if "reduction" in line else t
     arguments = ", ".join(f"%{'xyz'[k]}: {t}" for k in places)
     module = gradir.parse("\n".join(
-        f"func.func @{n}({arguments}) -> {t} {{\n %r = {line} : {t}\n func.return %r : {t} }}"
+        f"func.func @{n}({arguments}) -> {t} {{\n %r = {line} : {types}\n func.return %r : {t} }}"
         for n in names
     ))  # fmt: skip
     module = module.gradient("f", mode="vjp")

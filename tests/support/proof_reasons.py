@@ -17,7 +17,8 @@ _SCALED = "moves nothing; a factor where a mask is true"
 
 _BY_REASON: dict[str, str] = {
     _NONLINEAR_LINES: "array.logsumexp array.prod array.var array.std array.norm nn.softmax "
-    "nn.log_softmax grad.softmax_complement grad.centered grad.balanced grad.polynomial",
+    "nn.log_softmax grad.softmax_complement grad.logsumexp_backward grad.centered "
+    "grad.balanced grad.polynomial",
     _PRODUCTS: "array.matmul array.dot_general array.outer array.vecdot array.einsum nn.linear "
     "nn.conv1d nn.conv2d nn.conv3d nn.conv_transpose1d nn.conv_transpose2d nn.conv_transpose3d "
     "grad.conv1d_input_backward grad.conv2d_input_backward grad.conv3d_input_backward "

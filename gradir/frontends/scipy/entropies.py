@@ -6,7 +6,7 @@ from collections.abc import Callable
 from math import inf, nan
 from typing import Any
 
-from gradir.dialects.nn.activations import SigmoidOp
+from gradir.dialects.building.slopes import SoftplusSlopeOp
 from gradir.frontends.functions.arguments import axes_of, floating
 from gradir.frontends.functions.array_ops import op
 from gradir.frontends.functions.op_functions import apply
@@ -29,7 +29,8 @@ from gradir.frontends.tracing.tracing import element
 
 def expit(x: Any) -> Tracer:
     """1 / (1 + exp(-x))."""
-    return apply(SigmoidOp, {"x": floating(x)})
+    # not nn.sigmoid, whose derivative y * (1 - y) has no digits where y is nearly 1
+    return apply(SoftplusSlopeOp, {"x": floating(x)})
 
 
 def log_expit(x: Any) -> Tracer:

@@ -17,7 +17,7 @@ func.func @markers(%x: tensor<3xf32> {grad.name = "x"}, %y: tensor<3xf32> {grad.
   %one = grad.accumulate %sum : tensor<3xf32>
   func.return %one : tensor<3xf32>
 }
-func.func @slopes(%one: tensor<3xf32>, %number: f64) -> tensor<3xf32> {
+func.func @slopes(%one: tensor<3xf32>, %number: f64, %w: tensor<f32>) -> tensor<3xf32> {
   %s0 = grad.sigmoid_slope %one : tensor<3xf32>
   %s2 = grad.gaussian %one : tensor<3xf32>
   %s3 = grad.atan_slope %one : tensor<3xf32>
@@ -30,6 +30,7 @@ func.func @slopes(%one: tensor<3xf32>, %number: f64) -> tensor<3xf32> {
   %centered = grad.centered %s0, %s2 : tensor<3xf32>
   %balanced = grad.balanced %s0, %s2 {axis = 0} : tensor<3xf32>
   %complement = grad.softmax_complement %s2 {axis = -1} : tensor<3xf32>
+  %towards = grad.logsumexp_backward %w, %one {axis = 0} : tensor<f32>, tensor<3xf32> -> tensor<3xf32>
   func.return %complement : tensor<3xf32>
 }
 func.func @backward(%ct: tensor<2x3xf32>, %i: tensor<2x3xi64>, %l: tensor<f32>, %t: tensor<2xi64>, %w: tensor<4xf32>) -> (tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>) {
@@ -56,7 +57,7 @@ func.func @backward(%ct: tensor<2x3xf32>, %i: tensor<2x3xi64>, %l: tensor<f32>, 
 // CHECK-NEXT:   %one = grad.accumulate %sum : tensor<3xf32>
 // CHECK-NEXT:   func.return %one : tensor<3xf32>
 // CHECK-NEXT: }
-//      CHECK: func.func @slopes(%one: tensor<3xf32>, %number: f64) -> tensor<3xf32> {
+//      CHECK: func.func @slopes(%one: tensor<3xf32>, %number: f64, %w: tensor<f32>) -> tensor<3xf32> {
 // CHECK-NEXT:   %s0 = grad.sigmoid_slope %one : tensor<3xf32>
 // CHECK-NEXT:   %s2 = grad.gaussian %one : tensor<3xf32>
 // CHECK-NEXT:   %s3 = grad.atan_slope %one : tensor<3xf32>
@@ -69,6 +70,7 @@ func.func @backward(%ct: tensor<2x3xf32>, %i: tensor<2x3xi64>, %l: tensor<f32>, 
 // CHECK-NEXT:   %centered = grad.centered %s0, %s2 : tensor<3xf32>
 // CHECK-NEXT:   %balanced = grad.balanced %s0, %s2 {axis = 0} : tensor<3xf32>
 // CHECK-NEXT:   %complement = grad.softmax_complement %s2 {axis = -1} : tensor<3xf32>
+// CHECK-NEXT:   %towards = grad.logsumexp_backward %w, %one {axis = 0} : tensor<f32>, tensor<3xf32> -> tensor<3xf32>
 // CHECK-NEXT:   func.return %complement : tensor<3xf32>
 // CHECK-NEXT: }
 //      CHECK: func.func @backward(%ct: tensor<2x3xf32>, %i: tensor<2x3xi64>, %l: tensor<f32>, %t: tensor<2xi64>, %w: tensor<4xf32>) -> (tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>) {

@@ -1,0 +1,130 @@
+"""The tables of special functions run: values and two derivatives natively, errors in ulp.
+
+What is right is stored in special_answers.json, as mpmath takes minutes; this file, run as a
+program, writes it anew, with names of rows theirs alone. Derivatives are differences in many
+digits. An error is counted in units of the last place of a result, or of what one such unit of an
+argument changes, where that is more.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from math import log10
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from mpmath import mp
+from points_made import error_in_ulp
+from special_rows import ROWS, Number, Special
+
+import gradir
+import gradir.numpy as gnp
+
+ANSWERS = Path(__file__).parent / "special_answers.json"
+DIGITS = 50
+STEP = mp.mpf(10) ** -16
+
+
+@dataclass(frozen=True)
+class SpecialError:
+    """What a function or its derivative is at a place, and what is right."""
+
+    name: str
+    order: int
+    place: tuple[float, ...]
+    got: float
+    right: Number
+    ulp: float
+
+    def __str__(self) -> str:
+        return (
+            f"{self.name} at {self.place}, derivative {self.order}: got {self.got!r}, "
+            f"right {mp.nstr(self.right, 20)}, {self.ulp:.3g} ulp"
+        )
+
+
+def errors_of_special(
+    row: Special, order: int = 2, is_native: bool = True
+) -> Iterator[SpecialError]:
+    """The errors of a function and its derivatives up to an order."""
+    made = _found(row, min(order, row.order), is_native)
+    for n, (found, answers) in enumerate(zip(made, stored()[row.name], strict=False)):
+        for place, got, answer in zip(row.places, found, answers, strict=True):
+            with mp.workdps(DIGITS):
+                right, size = map(mp.mpf, answer)
+                ulp = error_in_ulp(got, right, size)
+            yield SpecialError(row.name, n, place, float(got), right, ulp)
+
+
+@cache
+def stored() -> dict[str, list[list[tuple[str, str]]]]:
+    """By function and order what is right at its places, and sizes."""
+    return json.loads(ANSWERS.read_text())
+
+
+def _found(row: Special, order: int, is_native: bool) -> list[Any]:
+    """The function and its derivatives at all places, by one function."""
+    *others, x = (np.array(column, float) for column in zip(*row.places, strict=True))
+
+    def first(x: Any) -> Any:
+        return gradir.grad(lambda x: gnp.sum(row.function(*others, x)))(x)
+
+    def every(x: Any) -> list[Any]:
+        made = [row.function(*others, x), first(x)]
+        return made if order < 2 else [*made, gradir.jvp(first, (x,), (np.ones_like(x),))[1]]
+
+    if is_native:
+        return list(gradir.jit(every)(x))
+    module = gradir.trace(every, x)
+    return list(gradir.interpret(module, module.functions[-1], x))
+
+
+def answers_at(row: Special, place: tuple[float, ...]) -> list[tuple[Number, Number]]:
+    """The value and its derivatives, and the sizes that errors are relative to."""
+    distance = min(
+        (abs(place[-1] - end) for end in (0.0, *row.ends) if end != place[-1]), default=1
+    )
+    with mp.workdps(row.digits + int(3 * max(0, -log10(distance)))):
+        return _differences(row, [mp.mpf(x) for x in place], mp.mpf(distance) * STEP)
+
+
+def _differences(row: Special, place: list[Number], step: Number) -> list[tuple[Number, Number]]:
+    *others, x = place
+
+    def at(k: int) -> Number:
+        return mp.re(row.meaning(*others, x + k * step))
+
+    far, below, here, above, beyond = map(at, range(-2, 3))
+    first = (8 * (above - below) - (beyond - far)) / (12 * step)
+    second = (16 * (above + below) - (beyond + far) - 30 * here) / (12 * step**2)
+    third = (beyond - far - 2 * (above - below)) / (2 * step**3)
+    size = [max(abs(f), abs(x * g)) for f, g in ((here, first), (first, second), (second, third))]
+    for k, other in enumerate(others):
+        moved = [*others[:k], other * (1 + STEP), *others[k + 1 :]]
+        size[0] = max(size[0], abs(mp.re(row.meaning(*moved, x)) - here) / STEP)
+    return list(zip((here, first, second), size, strict=True))
+
+
+def _answers_of(row: Special) -> list[list[tuple[str, str]]]:
+    places = [answers_at(row, place) for place in row.places]
+    return [
+        [(str(mp.nstr(right, 22)), str(mp.nstr(size, 3))) for right, size in column]
+        for column in list(zip(*places, strict=True))[: row.order + 1]
+    ]
+
+
+def main(names: list[str]) -> None:
+    """Store the answers of all functions, or anew those of some."""
+    found = stored() if names else {}
+    found |= {row.name: _answers_of(row) for row in ROWS if not names or row.name in names}
+    lines = [f"{json.dumps(name)}: {json.dumps(answers)}" for name, answers in found.items()]
+    ANSWERS.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

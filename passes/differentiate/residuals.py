@@ -70,6 +70,7 @@ class Residuals:
         self.kept = self._without_derived(dict.fromkeys(kept))
         for value in self.kept:
             _check_static(value)
+        self._restored: dict[SSAValue, SSAValue] = {}
 
     # The source of a value.
 
@@ -178,9 +179,13 @@ class Residuals:
             copy.location = op.location
             for result, ours in zip(op.results, prologue.insert(copy).results, strict=True):
                 made[result] = named(ours, result.name_hint)
-        for value in self.read:
-            if value in made:
-                replace_uses_within(self.backward, value, made[value])
+        self._restored = {value: made[value] for value in self.read if value in made}
+        self.restore_again()
+
+    def restore_again(self) -> None:
+        """Let backward code that was added since, as of masks, read the stored values too."""
+        for value, ours in self._restored.items():
+            replace_uses_within(self.backward, value, ours)
 
 
 def values_read_of(forward: Block, backward: Block) -> list[SSAValue]:

@@ -275,6 +275,7 @@ def _finish_backward(
         next(ends) if owner is branch else t for t, (_, owner) in zip(tapes, threads, strict=True)
     ]
     last.operands = [*(total.ssa for total in sums), *masks, *after]
+    branch.residuals.restore_again()
     # only now: masks of the sums may be made of the arguments
     own = [t for t, (_, owner) in zip(tapes, threads, strict=True) if owner is branch]
     for argument, value in zip(list(block.args), [*seeds, *own], strict=True):

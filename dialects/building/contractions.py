@@ -9,7 +9,7 @@ share them, too. Bounds and roles alone say so.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
 
@@ -18,8 +18,8 @@ from xdsl.ir import Attribute, Block, SSAValue
 
 from gradir.dialects.base.access import Access, Row, constant_row, dim_row
 from gradir.dialects.base.shapes import is_float, tensor
-from gradir.dialects.base.value import Emitter, Scalar
-from gradir.dialects.building.nests import Body, Read, argument_type, emit_loop, nest
+from gradir.dialects.base.value import Emitter
+from gradir.dialects.building.nests import Body, Read, argument_type, emit_loop, nest, unchanged
 from gradir.dialects.loopnest.loopnest import ContractOp, Output
 
 # The most products of a part; a sum that is cut has at least two parts.
@@ -45,27 +45,14 @@ def contract(
     cut = _cut(bounds, letters)
     is_padded = any(read.pad is not None for read in reads[:2])
     if cut is None or is_padded or not is_float(accumulator):
-        return _emit_whole(emitter, bounds, reads, outputs, accumulator, body, roles)
+        block = Block(arg_types=[accumulator, *(argument_type(r) for r in reads[2:])])
+        attribute = StringAttr(roles) if roles else None
+        return emit_loop(emitter, ContractOp, bounds, reads, outputs, block, body, attribute)
     total = _emit_parts(emitter, cut, letters, reads[:2], accumulator)
-    free = Access(cut.first, (*_dims(cut.first, cut.first), *_zeros(cut)))
-    others = [Read(r.value, r.access and r.access.compose(free)) for r in reads[2:]]
-    sums = Read(total, Access.identity(cut.first))
-    results = [Output(o.type, o.access.compose(free), o.combiner, o.init) for o in outputs]
+    sums, free = Read(total, Access.identity(cut.first)), cut.free_access
+    others = [_through(read, free) for read in reads[2:]]
+    results = [replace(output, access=output.access.compose(free)) for output in outputs]
     return nest(emitter, cut.free, [sums, *others], results, body)
-
-
-def _emit_whole(
-    emitter: Emitter,
-    bounds: Sequence[int],
-    reads: Sequence[Read],
-    outputs: Sequence[Output],
-    accumulator: Attribute,
-    body: Body,
-    roles: str | None,
-) -> list[SSAValue]:
-    block = Block(arg_types=[accumulator, *(argument_type(r) for r in reads[2:])])
-    attribute = StringAttr(roles) if roles else None
-    return emit_loop(emitter, ContractOp, bounds, reads, outputs, block, body, attribute)
 
 
 @dataclass(frozen=True)
@@ -86,6 +73,12 @@ class _Cut:
     def inner(self) -> tuple[int, ...]:
         """The bounds of the summed dimensions inside of the one that is cut."""
         return self.bounds[self.first + 1 :]
+
+    @property
+    def free_access(self) -> Access:
+        """All dimensions from those that are not summed."""
+        zeros = [constant_row(self.first, 0)] * (len(self.bounds) - self.first)
+        return Access(self.first, (*_dims(self.first), *zeros))
 
 
 def _cut(bounds: Sequence[int], letters: str) -> _Cut | None:
@@ -118,7 +111,7 @@ def _emit_parts(
     read = Read(parts, Access.of_dims(rank + 1, [rank, *range(rank)]))
     kept = Access.of_dims(rank + 1, range(rank))
     output = Output(tensor(cut.free, accumulator), kept, "add", start)
-    [total] = nest(emitter, (*cut.free, cut.count), [read], [output], _same)
+    [total] = nest(emitter, (*cut.free, cut.count), [read], [output], unchanged)
     return total
 
 
@@ -133,24 +126,21 @@ def _emit_sum(
     row: Row,
 ) -> SSAValue:
     """The sum over bounds with `shift` more dimensions in front; `row` is the index that is cut."""
-    dims = _dims(len(bounds), len(bounds))
-    inner = Access(
-        len(bounds), (*dims[shift : shift + cut.first], row, *dims[shift + cut.first + 1 :])
-    )
-    reads = [Read(f.value, f.access and f.access.compose(inner)) for f in factors]
+    dims = _dims(len(bounds))
+    dims[shift + cut.first] = row
+    inner = Access(len(bounds), tuple(dims[shift:]))
+    reads = [_through(factor, inner) for factor in factors]
     free = shift + cut.first
     output = Output(tensor(bounds[:free], accumulator), Access.of_dims(len(bounds), range(free)))
-    [total] = _emit_whole(emitter, bounds, reads, [output], accumulator, _same, letters)
+    # no part is cut once more
+    [total] = contract(emitter, bounds, reads, [output], accumulator, unchanged, letters)
     return total
 
 
-def _dims(num_dims: int, count: int) -> list[Row]:
-    return [dim_row(num_dims, d) for d in range(count)]
+def _through(read: Read, inner: Access) -> Read:
+    """A read of other dimensions, from which `inner` gives its own."""
+    return replace(read, access=read.access and read.access.compose(inner))
 
 
-def _zeros(cut: _Cut) -> list[Row]:
-    return [constant_row(cut.first, 0)] * (len(cut.bounds) - cut.first)
-
-
-def _same(x: Scalar) -> Scalar:
-    return x
+def _dims(num_dims: int) -> list[Row]:
+    return [dim_row(num_dims, d) for d in range(num_dims)]

@@ -125,7 +125,7 @@ def view(
     """A copy of an operand's elements: `result[d...] = operand[access(d...)]`."""
     shape = shape_of(type_)
     output = Output(type_, Access.identity(len(shape)))
-    return nest(emitter, shape, [Read(operand, access, pad)], [output], _same)
+    return nest(emitter, shape, [Read(operand, access, pad)], [output], unchanged)
 
 
 def add_at(
@@ -149,12 +149,13 @@ def add_at(
         update, *places = cast(Sequence[Scalar], body(*xs))
         return [b.to_compute(update, element), *places]
 
-    [start] = elementwise(emitter, wide, [base], _same)
+    [start] = elementwise(emitter, wide, [base], unchanged)
     [sums] = nest(emitter, bounds, reads, [Output(wide, access, "add", start)], widened)
-    return elementwise(emitter, type_, [sums], _same)
+    return elementwise(emitter, type_, [sums], unchanged)
 
 
-def _same(x: Scalar) -> Scalar:
+def unchanged(x: Scalar) -> Scalar:
+    """The body of a copy."""
     return x
 
 

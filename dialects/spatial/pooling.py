@@ -25,7 +25,7 @@ from gradir.dialects.base.shapes import compatible, element_of, shape_of, tensor
 from gradir.dialects.base.value import Emitter, Scalar, Value
 from gradir.dialects.building import body as b
 from gradir.dialects.building.kinds import require_elements
-from gradir.dialects.building.nests import Read, elementwise, nest
+from gradir.dialects.building.nests import Read, elementwise, nest, unchanged
 from gradir.dialects.loopnest.loopnest import Output
 from gradir.dialects.spatial.banded_maps import Band, banded, constant, picked, place_dims
 from gradir.dialects.spatial.sliding_windows import WINDOW_ATTRIBUTES, Windows
@@ -418,16 +418,12 @@ class AvgPoolBackwardOp(AverageWindowOp):
         share = self.divided(emitter, ct, tensor(shape_of(ct.type), wide))
         if set(windows.stride) == {1}:
             reads = [Read(share, windows.covering, pad_value(0, wide))]
-            return [windows.reduce(emitter, reads, type_, "add", _same)]
+            return [windows.reduce(emitter, reads, type_, "add", unchanged)]
         return banded(emitter, type_, share, covering_bands(windows))
 
     def numpy(self, ct: Any) -> Any:
         share = ct / self.divisor(ct.dtype)
         return self.windows.spread([share for _ in self.windows.parts(self.windows.places(), 0)])
-
-
-def _same(x: Scalar) -> Scalar:
-    return x
 
 
 @irdl_op_definition

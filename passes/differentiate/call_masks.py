@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Operation, SSAValue
 
-from gradir.dialects.base.support import NOWHERE, Border, Mask, possible_mask
-from gradir.dialects.base.value import Value
-from gradir.dialects.grad.borders import Borders, has_mask
+from gradir.dialects.base.support import Border, possible_mask
+from gradir.dialects.base.value import Emitter, Value
+from gradir.dialects.grad.borders import Borders
 from gradir.dialects.grad.gates import Gates
+from gradir.passes.differentiate.crossing import Crossing
 
 Place = tuple[int, bool]
 """A seed or a gradient by its number, and whether its mask is strict."""
@@ -40,18 +41,16 @@ class CalleeMasks:
     needs: dict[Place, frozenset[Place]]
 
 
-def open_seed(gates: Gates, callee: Operation, number: int, seed: SSAValue) -> None:
-    """Let the code behind a seed of a callee ask for its mask."""
-    for strict, possible in enumerate(gates.possible):
-        if has_mask(seed.type):
-            border: Border = callee, SEEDS, number, bool(strict)
-            possible[seed] = possible_mask(frozenset([border]))
+def open_seeds(gates: Gates, callee: Operation, seeds: Sequence[SSAValue]) -> None:
+    """Let the code behind the seeds of a callee ask for their masks."""
+    _border(gates, callee, SEEDS, seeds).receive(seeds, [])
 
 
-def note_gradients(gates: Gates, callee: Operation, grads: Sequence[SSAValue]) -> None:
+def note_gradients(
+    gates: Gates, callee: Operation, grads: Sequence[SSAValue], emitter: Emitter
+) -> None:
     """Note which gradients of a callee have masks, and what these are made of."""
-    for number, grad in enumerate(grads):
-        _note(gates, (callee, GRADIENTS, number), grad)
+    _border(gates, callee, GRADIENTS, grads).hand_over(grads, emitter)
 
 
 def masks_of_callee(borders: Borders, callee: Operation) -> CalleeMasks:
@@ -72,12 +71,12 @@ def note_call(
     masks: CalleeMasks,
     seeds: Sequence[SSAValue],
     grads: Sequence[Value | None],
+    emitter: Emitter,
 ) -> None:
     """Note what the masks at a call are made of, and which would be of use."""
     borders = gates.borders
     borders.wanted |= {(op, SEEDS, *place) for place in masks.wanted}
-    for number, seed in enumerate(seeds):
-        _note(gates, (op, SEEDS, number), seed)
+    _border(gates, op, SEEDS, seeds).hand_over(seeds, emitter)
     borders.known |= {(op, GRADIENTS, *place) for place in masks.known}
     for place, needed in masks.needs.items():
         borders.need((op, GRADIENTS, *place), ((op, SEEDS, *each) for each in needed))
@@ -94,17 +93,9 @@ def refuse_calls(borders: Borders) -> None:
         raise MasksStopAtCallsError
 
 
-def _note(gates: Gates, place: tuple[Operation, str, int], ct: SSAValue) -> None:
-    """Note what the masks of a cotangent at a border are made of."""
-    for strict, (known, possible) in enumerate(
-        zip((gates.supports, gates.strict), gates.possible, strict=True)
-    ):
-        border: Border = *place, bool(strict)
-        mask: Mask | None = possible.of(ct)
-        if known.of(ct) not in (None, NOWHERE):
-            gates.borders.known.add(border)
-        if mask is not None:
-            gates.borders.need(border, mask.borders)
+def _border(gates: Gates, home: Operation, group: str, cts: Sequence[SSAValue]) -> Crossing:
+    """A border that no mask crosses: it only asks for masks, and notes what they are made of."""
+    return Crossing(gates, home, group, [ct.type for ct in cts], [])
 
 
 def _places(borders: Iterable[Border], home: Operation, group: str) -> set[Place]:

@@ -26,10 +26,9 @@ from gradir.passes.cleanup.simplify import simplify_block
 from gradir.passes.differentiate.call_dependence import dependence
 from gradir.passes.differentiate.call_masks import (
     CalleeMasks,
-    MasksStopAtCallsError,
     masks_of_callee,
     note_gradients,
-    open_seed,
+    open_seeds,
     refuse_calls,
 )
 from gradir.passes.differentiate.derived import Derived
@@ -82,14 +81,10 @@ class FunctionDifferentiator:
         borders = Borders()
         borders.refuse_tapes(self._types_outside())
         shared, derived = self._run_once(borders, seed_with_ones)
-        try:
-            while borders.learn():
-                refuse_calls(borders)
-                shared.take_down()
-                shared, derived = self._run_once(borders, seed_with_ones)
-        except MasksStopAtCallsError:
+        while borders.learn():
             shared.take_down()
-            raise
+            refuse_calls(borders)
+            shared, derived = self._run_once(borders, seed_with_ones)
         self.masks = masks_of_callee(borders, self.source)
         shared.take_down(derived.forward, derived.backward)
         derived.clean(simplify_block)
@@ -123,7 +118,7 @@ class FunctionDifferentiator:
         grads = [gradient_of(work, t) for t in self.wrt]
         work.contributions.check_none_left()
         if self.tapes_are_arguments:
-            note_gradients(shared.gates, self.source, grads)
+            note_gradients(shared.gates, self.source, grads, work.emitter)
         added = add_to_given(work, self.wrt, grads)
         results = [shared.primal[r] for r in self.program.results(self.source)]
         return Derived(
@@ -175,11 +170,11 @@ class FunctionDifferentiator:
                 seed = ones(type_, work.emitter).ssa
             else:
                 seed = work.backward.insert_arg(type_, len(arguments))
-                if self.tapes_are_arguments:
-                    open_seed(work.shared.gates, self.source, len(arguments), seed)
                 arguments.append(seed)
             seed.name_hint = cotangent_name(target.hint)
             work.contributions.add(target.value, work.emitter.value(seed))
+        if self.tapes_are_arguments:
+            open_seeds(work.shared.gates, self.source, arguments)
         return arguments
 
 

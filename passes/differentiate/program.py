@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import CallOp, FuncOp
@@ -17,7 +18,9 @@ from gradir.dialects.grad.tape import TapeType
 from gradir.passes.analysis.call_graph import called_name, callees_first, functions_by_name
 from gradir.passes.analysis.effects import check_arguments
 from gradir.passes.cleanup.dead_code import has_no_effect
-from gradir.passes.differentiate.call_masks import CalleeMasks
+
+if TYPE_CHECKING:
+    from gradir.passes.differentiate.call_masks import CalleeMasks
 
 
 @dataclass(frozen=True)

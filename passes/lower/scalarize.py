@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 from typing import cast
 
 from xdsl.context import Context
@@ -32,13 +31,14 @@ from xdsl.traits import ConstantLike
 
 from gradir.dialects.base.access import Access
 from gradir.dialects.base.interfaces import TensorOp
-from gradir.dialects.base.shapes import element_of, is_float, is_static, is_tensor, shape_of
+from gradir.dialects.base.shapes import element_of, is_float, shape_of
 from gradir.dialects.grad.tape import TapePopOp, TapePushOp, TapeType, is_tape
 from gradir.dialects.loopnest.loopnest import IndexOp, LoadOp, NestOp, ViewOp, scalar_type
 from gradir.passes.analysis.liveness import flow_blocks, is_control_flow
 from gradir.passes.analysis.region_ops import erase, is_loop, rebuilt, region_flow, terminator
 from gradir.passes.analysis.regions import defining_block
 from gradir.passes.cleanup.dead_code import remove_dead_ops
+from gradir.passes.lower.number_nests import is_number
 
 
 def scalarize(module: ModuleOp) -> None:
@@ -106,9 +106,7 @@ def _narrow(tape: Attribute) -> TapeType:
 
 def is_single(type_: Attribute) -> bool:
     """Whether a type is a tensor of one element that scalar code can hold."""
-    if not (is_tensor(type_) and is_static(type_)) or prod(shape_of(type_)) != 1:
-        return False
-    return scalar_type(element_of(type_)) == element_of(type_)
+    return is_number(type_) and scalar_type(element_of(type_)) == element_of(type_)
 
 
 class _Numbers:

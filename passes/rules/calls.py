@@ -124,7 +124,7 @@ class CallRule:
         grads = [_cotangent(outer, op, k in rows, k, parts) for k in saved.key.wrt]
         source = outer.shared.copy_of.get(op, op)
         assert isinstance(source, CallOp)
-        note_call(outer.shared.gates, source, saved.halves.masks, seeds, grads)
+        note_call(outer.shared.gates, source, saved.halves.masks, seeds, grads, emitter)
         return [(op.operands[k], ct) for k, ct in zip(saved.key.wrt, grads, strict=True)]
 
 

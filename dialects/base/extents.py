@@ -36,8 +36,9 @@ class ExtentError(VerifyException):
 class _Hooks:
     """What the frontends add: the error at the user's line, and the extent as a traced number."""
 
-    refusal: Callable[[str], Exception] = ExtentError
-    array: Callable[[Extent], Any] | None = None
+    def __init__(self) -> None:
+        self.refusal: Callable[[str], Exception] = ExtentError
+        self.array: Callable[[Extent], Any] | None = None
 
 
 class _Assumed(local):
@@ -84,7 +85,7 @@ class Extent:
     """A polynomial of symbols and quotients with integer coefficients; no constant."""
 
     __slots__ = ("_hash", "terms")
-    hooks: ClassVar[type[_Hooks]] = _Hooks
+    hooks: ClassVar[_Hooks] = _Hooks()
 
     terms: tuple[tuple[Monomial, int], ...]
 

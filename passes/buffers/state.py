@@ -58,8 +58,11 @@ def root_of(buffer: SSAValue) -> SSAValue:
 class BufferState:
     """The function on tensors, the one on buffers that is made of it, and how they correspond.
 
-    `values` maps tensors to buffers and scalars to scalars. `destinations` are claims.
+    `values` maps tensors to buffers and scalars to scalars. `destinations` are claims. The maker of
+    the state sets `tapes`, the memory of tapes, which refers to the state.
     """
+
+    tapes: Tapes
 
     def __init__(self, module: ModuleOp, function: FuncOp):
         self.module, self.function = module, function
@@ -70,8 +73,6 @@ class BufferState:
         self.destinations: dict[SSAValue, SSAValue] = {}
         # The insertions whose part was computed in its place.
         self.windows: set[Operation] = set()
-        # Set by whoever makes the state, which the memory of tapes refers to.
-        self.tapes: Tapes
         # Of the buffers that may be written to, the values that are in them, by root.
         self._holders: dict[SSAValue, set[SSAValue]] = {}
 

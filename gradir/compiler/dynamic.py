@@ -14,13 +14,13 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, Operation
 
+from gradir.cache.memory import Store
 from gradir.codegen.driver.report import CompiledProgram
 from gradir.compiler.specialize_pass import specialize
 from gradir.diagnostics import Sources
 from gradir.dialects.base.extents import ExtentError
 from gradir.dialects.base.shapes import compatible, element_of, is_open, open_shape
 from gradir.errors import ArgumentError, ArgumentTypeError, gradir_errors
-from gradir.forking import RenewedLock
 from gradir.gc_pause import paused_gc
 from gradir.passes.analysis.arguments import in_out_results
 from gradir.passes.analysis.call_graph import functions_by_name
@@ -133,10 +133,9 @@ class SpecializingExecutable(Recompiled):
         check_signature(self._function)
         self._compile = compile
         self._sources = sources
-        self._made: dict[Shapes, Executable] = {}
+        self._made = Store[Shapes, Executable]()
         self._last: Executable | None = None
         self._used: Executable | None = None
-        self._lock = RenewedLock()
 
     @property
     def threads(self) -> int:
@@ -163,19 +162,13 @@ class SpecializingExecutable(Recompiled):
 
     def for_shapes(self, shapes: Shapes) -> Executable:
         """The code for arguments of these shapes, compiled at first use."""
-        found = self._made.get(shapes)
-        if found is None:
-            # one thread compiles it, and the others wait
-            with self._lock:
-                found = self._made.get(shapes)
-                if found is None:
-                    found = self._last = self._made[shapes] = self._make(shapes)
-        return found
+        return self._made.find_or_make(shapes, lambda: self._make(shapes))
 
     def _make(self, shapes: Shapes) -> Executable:
         with gradir_errors(self._sources), paused_gc():
             made = self._compile(shapes)
         made.source = SpecializingExecutable.for_shapes, (self, shapes)
+        self._last = made
         return made
 
     @property

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from xdsl.dialects.builtin import LocationAttr
 
+from gradir.cache.memory import Store
 from gradir.errors import ArgumentTypeError, GradirError
-from gradir.forking import RenewedLock
 from gradir.frontends.tracing.callbacks import called
 from gradir.frontends.tracing.source_locations import at, place_of_user, refusal
 from gradir.frontends.tracing.spec import Spec
@@ -20,7 +20,7 @@ from gradir.frontends.tracing.trace import argument_names, function_name, traced
 from gradir.frontends.tracing.tracing import tracing
 from gradir.frontends.tracing.trees import Tree, flatten
 from gradir.frontends.transforms.wrapped import Parts, Wrapped
-from gradir.interop.programs import Options, Program
+from gradir.interop.programs import Differentiable, Options
 
 ErrorT = TypeVar("ErrorT", bound=GradirError)
 
@@ -28,7 +28,7 @@ ErrorT = TypeVar("ErrorT", bound=GradirError)
 class _Made(NamedTuple):
     """The program for one kind of arguments, and the nesting of its results."""
 
-    program: Program
+    program: Differentiable
     nesting: Tree
 
 
@@ -53,12 +53,10 @@ class Foreign(Wrapped, ABC):
             raise ArgumentTypeError(f"function: expected a Python function, got {function!r}")
         super().__init__(function, parts)
         self._function, self._options = function, options
-        self._made: dict[Hashable, _Made] = {}
-        self._flat: dict[tuple[Hashable, ...], _Made] = {}
-        self._lock = RenewedLock()
+        self._programs = Store[Hashable, _Made]()
 
     @abstractmethod
-    def run(self, program: Program, arrays: Sequence[Any]) -> Sequence[Any]:
+    def run(self, program: Differentiable, arrays: Sequence[Any]) -> Sequence[Any]:
         """The results of a program, as arrays of the system."""
 
     def flattened(self, arguments: Any) -> tuple[list[Any], Tree]:
@@ -76,9 +74,10 @@ class Foreign(Wrapped, ABC):
         if not kwargs and self.common.issuperset(map(type, args)):
             # most calls are so; flattening takes microseconds
             kinds = self.kinds(args)
-            made = self._flat.get(kinds)
+            made = self._programs.find(kinds)
             if made is None:
-                made = self._flat[kinds] = self._for(*self.flattened((args, kwargs)))
+                made = self._for(*self.flattened((args, kwargs)))
+                self._programs.keep(kinds, made)
             return made.nesting.build(self.run(made.program, args))
         leaves, tree = self.flattened((args, kwargs))
         made = self._for(leaves, tree)
@@ -91,18 +90,15 @@ class Foreign(Wrapped, ABC):
         rest = [None if isinstance(x, self.types) else _static(x) for x in leaves]
         key = tree, self.kinds(self._arrays(leaves)), tuple(rest)
         try:
-            found = self._made.get(key)
+            found = self._programs.find(key)
         except TypeError:
             raise self._not_static(leaves, tree) from None
-        if found is None:
-            if not all(map(self._is_taken, leaves)):
-                raise self._not_static(leaves, tree)
-            with self._lock:  # one thread makes it, and the others wait
-                found = self._made.get(key)
-                if found is None:
-                    with at(_place()):
-                        found = self._made[key] = self._traced(leaves, tree)
-        return found
+        if found is not None:
+            return found
+        if not all(map(self._is_taken, leaves)):
+            raise self._not_static(leaves, tree)
+        with at(_place()):
+            return self._programs.find_or_make(key, lambda: self._traced(leaves, tree))
 
     def _traced(self, leaves: Sequence[Any], tree: Tree) -> _Made:
         function, names = self._function, argument_names(self._function, tree)
@@ -128,7 +124,7 @@ class Foreign(Wrapped, ABC):
             made = traced("wrap", of_arrays, arrays)
         except self.captured as error:
             raise self._refused(error) from None
-        return _Made(Program(made.module, made.name, self._options), made.results)
+        return _Made(Differentiable(made.module, made.name, self._options), made.results)
 
     def _spec(self, array: Any, name: str) -> Spec:
         try:

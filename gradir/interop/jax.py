@@ -16,7 +16,7 @@ from gradir.errors import ArgumentTypeError
 from gradir.frontends.tracing.trees import Tree
 from gradir.interop.foreign import Foreign, refused
 from gradir.interop.packages import package
-from gradir.interop.programs import Options, Program
+from gradir.interop.programs import Differentiable, Options
 
 jax: Any = package("jax", "jax")
 _derivatives: Any = package("jax.custom_derivatives", "jax")
@@ -55,23 +55,23 @@ class JaxFunction(Foreign):
         kinds = np.ndarray | np.generic
         return [jax.numpy.asarray(x) if isinstance(x, kinds) else x for x in leaves], tree
 
-    def run(self, program: Program, arrays: Sequence[Any]) -> Sequence[Any]:
+    def run(self, program: Differentiable, arrays: Sequence[Any]) -> Sequence[Any]:
         return _run(program, arrays)
 
 
-def _run(program: Program, arrays: Sequence[Any]) -> Sequence[Any]:
+def _run(program: Differentiable, arrays: Sequence[Any]) -> Sequence[Any]:
     """The results of a program, differentiable in JAX."""
-    return program.once("jax", lambda: _of_jax(program))(*arrays)
+    return program.find_or_make("jax", lambda: _of_jax(program))(*arrays)
 
 
-def _of_jax(program: Program) -> Callable[..., Sequence[Any]]:
+def _of_jax(program: Differentiable) -> Callable[..., Sequence[Any]]:
     """A program as a function of JAX, compiled once: JAX compiles callbacks too."""
     call = _derivatives.custom_vjp(partial(_call, program))
     call.defvjp(partial(_forward, program), _backward, symbolic_zeros=True)
     return jax.jit(call)
 
 
-def _call(program: Program, *arrays: Any) -> Sequence[Any]:
+def _call(program: Differentiable, *arrays: Any) -> Sequence[Any]:
     return _call_of.bind(*arrays, program=program)
 
 
@@ -86,23 +86,23 @@ def _on_host(executable: Any, *arrays: Any) -> tuple[Any, ...]:
     return executable(*(np.asarray(array) for array in arrays))
 
 
-def _now(*arrays: Any, program: Program) -> Sequence[Any]:
+def _now(*arrays: Any, program: Differentiable) -> Sequence[Any]:
     """The call under disable_jit."""
     return [jax.numpy.asarray(result) for result in _on_host(program.executable, *arrays)]
 
 
-def _shaped(*arrays: Any, program: Program) -> list[Any]:
+def _shaped(*arrays: Any, program: Differentiable) -> list[Any]:
     specs = [_spec(program, k) for k in range(len(program.results))]
     return [jax.core.ShapedArray(spec.shape, spec.dtype) for spec in specs]
 
 
-def _lowered(ctx: Any, *operands: Any, program: Program) -> Sequence[Any]:
+def _lowered(ctx: Any, *operands: Any, program: Differentiable) -> Sequence[Any]:
     """The call of native code, which is made here: errors of a callback have no place."""
     host, types = partial(_on_host, program.executable), (ctx.avals_in, ctx.avals_out)
     return _mlir.emit_python_callback(ctx, host, None, operands, *types, has_side_effect=False)[0]
 
 
-def _mapped(arrays: Sequence[Any], axes: Sequence[int | None], *, program: Program) -> Any:
+def _mapped(arrays: Sequence[Any], axes: Sequence[int | None], *, program: Differentiable) -> Any:
     """One member after the other."""
     moved = {
         k: jax.numpy.moveaxis(arrays[k], axis, 0) for k, axis in enumerate(axes) if axis is not None
@@ -120,7 +120,7 @@ _mlir.register_lowering(_call_of, _lowered)
 _batching.primitive_batchers[_call_of] = _mapped
 
 
-def _spec(program: Program, place: int) -> Any:
+def _spec(program: Differentiable, place: int) -> Any:
     """The shape and the dtype of a result; ArgumentTypeError where JAX would change the dtype."""
     shape, dtype = program.result_spec(place)
     if jax.dtypes.canonicalize_dtype(dtype) != dtype:
@@ -132,7 +132,7 @@ def _spec(program: Program, place: int) -> Any:
     return jax.ShapeDtypeStruct(shape, dtype)
 
 
-def _forward(program: Program, *primals: Any) -> tuple[Any, Any]:
+def _forward(program: Differentiable, *primals: Any) -> tuple[Any, Any]:
     """The results; and the gradient function of the arguments that are differentiated."""
     arrays = [primal.value for primal in primals]
     wrt = tuple(k for k in program.floating if primals[k].perturbed)
@@ -143,7 +143,7 @@ def _backward(gradients: Any, cotangents: Sequence[Any]) -> tuple[Any, ...]:
     return gradients(cotangents)
 
 
-def _gradients(program: Program, wrt: tuple[int, ...], *given: Any) -> tuple[Any, ...]:
+def _gradients(program: Differentiable, wrt: tuple[int, ...], *given: Any) -> tuple[Any, ...]:
     *arrays, cotangents = given
     grads: dict[int, Any] = {}
     if wrt and program.of:

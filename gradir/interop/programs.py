@@ -9,19 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, TypeVar
 
 from xdsl.dialects.builtin import FunctionType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, SSAValue
 
-from gradir.api import Module, compile
+from gradir.api import Module
+from gradir.cache.memory import Store
 from gradir.dialects.array.creation import numpy_dtype
 from gradir.dialects.base.shapes import element_of, is_float, is_tensor, shape_of
 from gradir.dialects.grad.tape import TapeType
-from gradir.forking import RenewedLock
 from gradir.frontends.tracing.source_locations import SOURCES
+from gradir.frontends.transforms.program import Program, traced_function
 from gradir.passes.verify.verify import verify
 from gradir.symbols import function_named
 
@@ -37,24 +37,23 @@ class Options:
     threads: int | None = None
 
 
-class Program:
-    """A function of a module, compiled at its first run; `floating` are its floating arguments."""
+class Differentiable(Program):
+    """A function of a module as a program, and its derivatives as such programs.
+
+    `floating` are its floating arguments, `of` its floating results.
+    """
 
     def __init__(self, module: Module, name: str, options: Options):
-        self.module, self.name, self._options = module, name, options
+        super().__init__(traced_function(module, name), options.threads)
+        self._options = options
         type_ = function_named(module.op, name).function_type
         self.inputs, self.results = type_.inputs.data, type_.outputs.data
         self.floating, self.of = _floating(self.inputs), _floating(self.results)
-        self._lock = RenewedLock()
-        self._made: dict[Hashable, Any] = {}
+        self._derived = Store[Hashable, Any]()
 
-    def __call__(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
+    def run(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
+        """The results of a call."""
         return self.executable(*arrays)
-
-    @cached_property
-    def executable(self) -> Any:
-        """The native code."""
-        return self.once("code", lambda: compile(self.module, self.name, self._options.threads))
 
     def result_spec(self, place: int) -> tuple[tuple[int, ...], Any]:
         """The shape and the dtype of a result."""
@@ -63,44 +62,38 @@ class Program:
 
     def halves(self, wrt: tuple[int, ...]) -> Halves:
         """The two halves of the derivative of all floating results in the arguments `wrt`."""
-        return self.once(("split", wrt), lambda: self._halves(wrt))
+        return self._derived.find_or_make(("split", wrt), lambda: self._split(wrt))
 
-    def transposed(self, wrt: tuple[int, ...]) -> Program:
+    def transposed(self, wrt: tuple[int, ...]) -> Differentiable:
         """The gradients in the arguments `wrt`, of the arguments and cotangents of `of`."""
-        return self.once(("vjp", wrt), lambda: self._transposed(wrt))
+        return self._derived.find_or_make(("vjp", wrt), lambda: self._transpose(wrt))
 
-    def once(self, key: Hashable, make: Callable[[], MadeT]) -> MadeT:
-        """What is made for a key, by one thread; the others wait."""
-        found = self._made.get(key)
-        if found is None:
-            with self._lock:
-                found = self._made.get(key)
-                if found is None:
-                    found = self._made[key] = make()
-        return found
+    def find_or_make(self, system: str, make: Callable[[], MadeT]) -> MadeT:
+        """What a system makes of the program once."""
+        return self._derived.find_or_make(system, make)
 
-    def _halves(self, wrt: Sequence[int]) -> Halves:
-        both = self._derived(wrt, "split")
+    def _split(self, wrt: Sequence[int]) -> Halves:
+        both = self._differentiate(wrt, "split")
         forward, backward = f"{self.name}_fwd", f"{self.name}_bwd"
         inner, count = function_named(both.op, forward), len(self.results)
         places, kept = _residuals(inner, count)
         types = [value.type for value in _returned(inner)[count:]]
         shortened = _returning(both, forward, [*range(count), *kept])
         return Halves(
-            Program(shortened, forward, self._options),
-            Program(both, backward, self._options),
+            Differentiable(shortened, forward, self._options),
+            Differentiable(both, backward, self._options),
             tuple(places),
             tuple(k for k, type_ in enumerate(types) if isinstance(type_, TapeType)),
             tuple(k for k in range(len(self.inputs)) if k not in places),
         )
 
-    def _transposed(self, wrt: Sequence[int]) -> Program:
-        both, name = self._derived(wrt, "vjp"), f"{self.name}_vjp"
+    def _transpose(self, wrt: Sequence[int]) -> Differentiable:
+        both, name = self._differentiate(wrt, "vjp"), f"{self.name}_vjp"
         count = len(self.results)
         grads = range(count, count + len(wrt))
-        return Program(_returning(both, name, grads), name, self._options)
+        return Differentiable(_returning(both, name, grads), name, self._options)
 
-    def _derived(self, wrt: Sequence[int], mode: str) -> Module:
+    def _differentiate(self, wrt: Sequence[int], mode: str) -> Module:
         options = self._options
         return self.module.gradient(
             self.name, list(wrt), mode, list(self.of), options.policy, options.memory_limit
@@ -114,8 +107,8 @@ class Halves:
     The backward half takes the residuals, then the cotangents of the floating results.
     """
 
-    forward: Program
-    backward: Program
+    forward: Differentiable
+    backward: Differentiable
     residuals: tuple[int, ...]
     """The place of each residual in a row of the inputs, the results and what is kept."""
     tapes: tuple[int, ...]

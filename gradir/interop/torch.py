@@ -16,7 +16,7 @@ import numpy as np
 from gradir.errors import ArgumentError, ArgumentTypeError, TraceError
 from gradir.interop.foreign import Foreign, refused
 from gradir.interop.packages import package
-from gradir.interop.programs import Halves, Options, Program
+from gradir.interop.programs import Differentiable, Halves, Options
 
 torch: Any = package("torch", "torch")
 _forward_ad: Any = package("torch.autograd.forward_ad", "torch")
@@ -67,11 +67,11 @@ class TorchFunction(Foreign):
         except RuntimeError as error:  # nested tensors have no shape
             raise next(_unread(x, error) for x in arrays if x.is_nested) from None
 
-    def run(self, program: Program, arrays: Sequence[Any]) -> Sequence[Any]:
+    def run(self, program: Differentiable, arrays: Sequence[Any]) -> Sequence[Any]:
         return _run(self._node, program, arrays)
 
 
-def _run(node: Any, program: Program, tensors: Sequence[Any]) -> Sequence[Any]:
+def _run(node: Any, program: Differentiable, tensors: Sequence[Any]) -> Sequence[Any]:
     """The results of a program: of a node of autograd where a tensor requires a gradient."""
     if torch.is_grad_enabled() and program.of:
         wrt = tuple([k for k in program.floating if tensors[k].requires_grad])
@@ -82,13 +82,13 @@ def _run(node: Any, program: Program, tensors: Sequence[Any]) -> Sequence[Any]:
             f"wrap: @{program.name} has no forward mode in torch; use reverse mode, or gradir.jvp",
             TraceError,
         )
-    return [_tensor(array) for array in program([_array(tensor) for tensor in tensors])]
+    return [_tensor(array) for array in program.run([_array(tensor) for tensor in tensors])]
 
 
 class _Call(NamedTuple):
     """What a node runs: a program, its derivative in the arguments `wrt`."""
 
-    program: Program
+    program: Differentiable
     halves: Halves
     wrt: tuple[int, ...]
     held: Sequence[tuple[Any, int]]
@@ -100,7 +100,7 @@ class GradirCallOnce(torch.autograd.Function):
 
     @classmethod
     def called(
-        cls, program: Program, halves: Halves, wrt: tuple[int, ...], tensors: Sequence[Any]
+        cls, program: Differentiable, halves: Halves, wrt: tuple[int, ...], tensors: Sequence[Any]
     ) -> Sequence[Any]:
         """The results of a new node."""
         return cls.apply(_Call(program, halves, wrt, ()), *tensors)
@@ -109,7 +109,7 @@ class GradirCallOnce(torch.autograd.Function):
     def forward(ctx: Any, call: _Call, *tensors: Any) -> Any:
         """The forward half; tensors are kept by torch, which checks for changes in place."""
         program, halves, _, _ = ctx.call = call
-        outputs = [_tensor(x) for x in halves.forward([_array(tensor) for tensor in tensors])]
+        outputs = [_tensor(x) for x in halves.forward.run([_array(tensor) for tensor in tensors])]
         count = len(program.results)
         results = tuple(outputs[:count])
         if len(program.of) < count:
@@ -130,7 +130,7 @@ class GradirCallOnce(torch.autograd.Function):
             for place, tape in zip(halves.tapes, reversed(ctx.tapes), strict=True):
                 given.insert(place, tape)
         given += [_array(_dense(cotangents[k])) for k in program.of]
-        return [_tensor(array) for array in halves.backward(given)]
+        return [_tensor(array) for array in halves.backward.run(given)]
 
     @staticmethod
     def backward(ctx: Any, *cotangents: Any) -> tuple[Any, ...]:
@@ -163,7 +163,7 @@ class GradirCall(GradirCallOnce):
 
     @classmethod
     def called(
-        cls, program: Program, halves: Halves, wrt: tuple[int, ...], tensors: Sequence[Any]
+        cls, program: Differentiable, halves: Halves, wrt: tuple[int, ...], tensors: Sequence[Any]
     ) -> Sequence[Any]:
         held = [(_held(tensors[k]), tensors[k]._version) for k in halves.unread]
         return cls.apply(_Call(program, halves, wrt, held), *tensors)

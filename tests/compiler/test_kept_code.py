@@ -22,10 +22,11 @@ from xdsl.ir import Operation
 import gradir
 from gradir import GradirError, Module
 from gradir.cache import store
+from gradir.cache.memory import Store
 from gradir.compiler import compiler, kept_code
 from gradir.compiler.kept_code import packed, unpacked
 from gradir.compiler.pipeline import Machine
-from gradir.frontends.transforms import shared_code
+from gradir.frontends.transforms import program
 from gradir.passes.gradient import memory_limit
 from gradir.runtime.executable import Executable
 from gradir.text.fingerprint import fingerprint
@@ -144,7 +145,7 @@ def test_open_shapes(made: list[str]) -> None:
 
 def test_traced_functions(made: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Traced again, and found by what they say."""
-    monkeypatch.setattr(shared_code, "MOST_PROGRAMS", 0)
+    monkeypatch.setattr(program, "_codes", Store[Any, Any](0))
 
     def f(x: Any) -> Any:
         return gradir.numpy.sum(gradir.numpy.tanh(x) * x)

@@ -10,7 +10,8 @@ import pytest
 
 import gradir
 import gradir.numpy as gnp
-from gradir.frontends.transforms import shared_code
+from gradir.cache.memory import Store
+from gradir.frontends.transforms import program
 
 X = np.array([1.0, 2.0, 3.0])
 
@@ -78,7 +79,7 @@ def test_large_constants_and_host_calls() -> None:
 
 
 def test_the_oldest_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shared_code, "MOST_PROGRAMS", 2)
+    monkeypatch.setattr(program, "_codes", Store[Any, Any](2))
     first = code_of(scaled(0.25))
     for number in (0.5, 0.75, 1.25):
         code_of(scaled(number))

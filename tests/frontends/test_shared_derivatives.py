@@ -14,6 +14,7 @@ import pytest
 
 import gradir
 import gradir.numpy as gnp
+from gradir.cache.memory import Store
 from gradir.frontends.transforms import shared_derivatives
 
 X = np.array([1.0, 2.0, 3.0])
@@ -81,11 +82,10 @@ def imports(x: Any) -> Any:
 
 @pytest.fixture(autouse=True)
 def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    kept = dict(shared_derivatives._kept)
+    kept = Store[Any, Any](shared_derivatives.MOST_DERIVATIVES)
+    monkeypatch.setattr(shared_derivatives, "_kept", kept)
     monkeypatch.setitem(globals(), "SCALE", 2.0)
     yield
-    shared_derivatives._kept.clear()
-    shared_derivatives._kept.update(kept)
 
 
 def is_shared(function: Callable[..., Any]) -> bool:

@@ -13,20 +13,20 @@ import pytest
 import gradir
 import gradir.numpy as gnp
 from gradir.interop.packages import MissingPackage, package
-from gradir.interop.programs import Options, Program
+from gradir.interop.programs import Differentiable, Options
 
 
-def program(function: Callable[..., Any], *arrays: Any) -> Program:
-    return Program(gradir.trace(function, *arrays), function.__name__, Options())
+def program(function: Callable[..., Any], *arrays: Any) -> Differentiable:
+    return Differentiable(gradir.trace(function, *arrays), function.__name__, Options())
 
 
-def gradients(made: Program, wrt: tuple[int, ...], given: Sequence[Any]) -> list[Any]:
+def gradients(made: Differentiable, wrt: tuple[int, ...], given: Sequence[Any]) -> list[Any]:
     """By both halves; the cotangents follow the arguments."""
     halves = made.halves(wrt)
     arrays = given[: len(made.inputs)]
-    values = [*arrays, *halves.forward(arrays)]
+    values = [*arrays, *halves.forward.run(arrays)]
     read = [values[k] for k in halves.residuals]
-    return [*halves.backward([*read, *given[len(arrays) :]])]
+    return [*halves.backward.run([*read, *given[len(arrays) :]])]
 
 
 def layer(x: Any, w: Any, b: Any) -> Any:
@@ -57,7 +57,7 @@ def test_halves_and_transposed_agree(wrt: tuple[int, ...]) -> None:
     made = program(layer, *LAYER)
     transposed = made.transposed(wrt)
     expected = gradir.vjp(layer, *LAYER)[1]((CTS[0], None, CTS[1]))
-    for found in (gradients(made, wrt, [*LAYER, *CTS]), transposed([*LAYER, *CTS])):
+    for found in (gradients(made, wrt, [*LAYER, *CTS]), transposed.run([*LAYER, *CTS])):
         for k, grad in zip(wrt, found, strict=True):
             np.testing.assert_allclose(grad, expected[k], rtol=1e-12)
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from inspect import Parameter, Signature
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp, UnknownLoc
 from xdsl.ir import Block as IrBlock
 from xdsl.ir import Region
 
-from gradir.api import Module, compile
+from gradir.api import Module
+from gradir.cache.memory import Store
 from gradir.dialects.grad.custom_vjp import CustomVjpOp
 from gradir.errors import ArgumentError, ArgumentTypeError
-from gradir.forking import RenewedLock
 from gradir.frontends.caffe2.errors import OperatorError
 from gradir.frontends.caffe2.lowering import Lowering, hint
 from gradir.frontends.caffe2.operator import VERSIONED, GradientSlice, NetLike
@@ -22,6 +22,7 @@ from gradir.frontends.caffe2.shapes import as_rows
 from gradir.frontends.tracing.source_locations import SOURCES
 from gradir.frontends.tracing.spec import spec_of
 from gradir.frontends.tracing.trace import traced
+from gradir.frontends.transforms.program import Program, traced_function
 from gradir.symbols import function_named
 
 Fetch: TypeAlias = "Sequence[str | GradientSlice] | str"
@@ -152,9 +153,8 @@ class CompiledNet:
         self._net = net
         self._fetched = _Fetched(net, fetch)
         self._threads = threads
-        self._made: dict[Hashable, tuple[Module, Any]] = {}
-        self._last: tuple[Module, Any] | None = None
-        self._lock = RenewedLock()
+        self._programs = Store[Hashable, Program]()
+        self._last: Program | None = None
 
     def __call__(self, feeds: Mapping[str, Any]) -> dict[str, np.ndarray[Any, Any]]:
         """The arrays of what is fetched. `feeds` has one for each external input."""
@@ -162,12 +162,8 @@ class CompiledNet:
             raise ArgumentTypeError(f"feeds: expected a dict of arrays, got {type(feeds).__name__}")
         arrays = [np.asarray(value) for value in _by_name(self._net, feeds)]
         key = tuple((a.shape, a.dtype) for a in arrays)
-        with self._lock:
-            if key not in self._made:
-                module = _traced(self._net, arrays, self._fetched)
-                self._made[key] = module, compile(module, self._net.name, self._threads)
-            self._last = self._made[key]
-        results = cast("Sequence[Any]", self._last[1](*arrays))
+        program = self._last = self._programs.find_or_make(key, lambda: self._traced(arrays))
+        results = program.executable(*arrays)
         return dict(zip(self._fetched.rows, results, strict=True))
 
     @property
@@ -175,7 +171,11 @@ class CompiledNet:
         """The names of what it gives."""
         return tuple(self._fetched.rows)
 
-    def _called(self) -> tuple[Module, Any]:
+    def _traced(self, arrays: Sequence[Any]) -> Program:
+        module = _traced(self._net, arrays, self._fetched)
+        return Program(traced_function(module, self._net.name), self._threads)
+
+    def _called(self) -> Program:
         if self._last is None:
             raise ArgumentError(f"{self._net.name}: it is compiled when it is called first")
         return self._last
@@ -183,14 +183,14 @@ class CompiledNet:
     @property
     def module(self) -> Module:
         """The program of the last call."""
-        return self._called()[0]
+        return self._called().module
 
     @property
     def plan(self) -> Any:
         """Where each buffer of the last call lives."""
-        return self._called()[1].plan
+        return self._called().executable.plan
 
     @property
     def llvm_ir(self) -> str:
         """The code of the last call."""
-        return self._called()[1].llvm_ir
+        return self._called().executable.llvm_ir

@@ -14,10 +14,10 @@ from gradir.frontends.optim.shards import shards as shards_of_step
 from gradir.frontends.tracing.source_locations import SOURCES, public, refusal
 from gradir.frontends.tracing.spec import Spec, spec_of
 from gradir.frontends.tracing.trace import Traced, traced
-from gradir.frontends.tracing.tracing import tracing
 from gradir.frontends.tracing.trees import Tree, flatten
 from gradir.frontends.transforms.donation import argument_numbers
 from gradir.frontends.transforms.jit import Jitted
+from gradir.frontends.transforms.wrapped import Parts
 from gradir.passes.training.data_parallel import BUCKET_BYTES
 from gradir.passes.training.data_parallel import data_parallel as make_parallel
 from gradir.passes.training.shard_state import shard_state
@@ -34,7 +34,8 @@ class ParallelStep(Jitted):
         donate_argnums: int | Sequence[int],
         settings: dict[str, Any],
     ):
-        super().__init__(step, threads, donate_argnums)
+        parts: Parts = (ParallelStep, (step, threads, donate_argnums, settings))
+        super().__init__(step, threads, donate_argnums, parts=parts, trace=self._of_a_rank)
         self._settings = settings
         self._shards = Shards(settings["sharded"], settings["group"])
 
@@ -56,12 +57,10 @@ class ParallelStep(Jitted):
         """The bytes of a call with arguments like these on this rank, as planned; print it."""
         return memory_of(self.compiled(*args), args)
 
-    def any_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if tracing() is not None:
-            raise refusal("data_parallel: a parallel step is called outside of traced functions")
-        return super().any_call(args, kwargs)
+    def call_traced(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        raise refusal("data_parallel: a parallel step is called outside of traced functions")
 
-    def trace(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Traced:
+    def _of_a_rank(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Traced:
         """The program of a rank, from that of a shard."""
         given = self._settings
         ranks = axis_size(given["group"])
@@ -106,8 +105,8 @@ class ParallelStep(Jitted):
             )
         return replace(made, module=Module(module, SOURCES), name=step.sym_name.data)
 
-    def __reduce__(self) -> str | tuple[Callable[..., Any], tuple[Any, ...]]:
-        return ParallelStep, (self._function, self._threads, self._donated, self._settings)
+    def __reduce__(self) -> Parts:
+        return self._parts
 
     def __repr__(self) -> str:
         return f"<gradir.comm.data_parallel of {self._function!r}>"

@@ -22,11 +22,9 @@ def called(what: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -
     while isinstance(bare, partial):
         given, named = (*bare.args, *given), {**bare.keywords, **named}
         bare = bare.func
-    try:
-        # a wrapper's own parameters may differ from those of the wrapped function
-        signature = inspect.signature(bare, follow_wrapped=False)
-    except (TypeError, ValueError):
-        return function(*args, **kwargs)  # written in C
+    signature = _signature_of(bare)
+    if signature is None:
+        return function(*args, **kwargs)
     try:
         signature.bind(*given, **named)
     except TypeError as error:
@@ -48,6 +46,15 @@ def called(what: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -
         if "read-only" in str(error):
             error.add_note("numpy.asarray(x) of a traced x is read-only: write numpy.array(x)")
         raise
+
+
+def _signature_of(function: Callable[..., Any]) -> inspect.Signature | None:
+    """The signature of a function; None for functions in C, and for transforms' objects."""
+    try:
+        # a wrapper's own parameters may differ from those of the wrapped function
+        return inspect.signature(function, follow_wrapped=False)
+    except (TypeError, ValueError):
+        return None
 
 
 # What NumPy says of arrays of objects, for which most of its functions are not there.

@@ -119,6 +119,8 @@ def maker(tree: Tree) -> Callable[..., Any]:
 
 
 LEAF = Tree(None)
+NO_NAMES = Tree(dict)
+"""The nesting of no arguments by name."""
 ARRAY = frozenset([np.ndarray])
 
 

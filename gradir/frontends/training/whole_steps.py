@@ -16,7 +16,7 @@ import numpy as np
 
 from gradir.errors import ArgumentTypeError
 from gradir.frontends.tracing.spec import spec_of
-from gradir.frontends.tracing.trees import Tree, flatten
+from gradir.frontends.tracing.trees import NO_NAMES, Tree, flatten
 from gradir.frontends.transforms.jit import Jitted
 from gradir.runtime.arrays import as_input, copied
 from gradir.runtime.arrays import spec_of as array_spec
@@ -29,8 +29,6 @@ COPY_SHARE = 0.05
 
 Flat = tuple[list[Any], Tree]
 """The leaves of a batch, and their nesting."""
-
-NO_NAMES = flatten({})[1]
 
 
 @dataclass

@@ -7,12 +7,11 @@ gradir.jit, gradir.trace and gradir.checkpoint. With arrays they are compiled an
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
-from typing import Any, NoReturn
+from typing import Any
 
 from xdsl.dialects.builtin import StringAttr, SymbolRefAttr
 from xdsl.dialects.func import CallOp, FuncOp
@@ -22,13 +21,13 @@ from gradir.api import Module
 from gradir.dialects.base.shapes import element_of, is_float, shape_of
 from gradir.errors import ArgumentTypeError
 from gradir.frontends.functions.promotion import converted
-from gradir.frontends.tracing.source_locations import SOURCES, called_from, public, refusal
+from gradir.frontends.tracing.source_locations import SOURCES, public, refusal
 from gradir.frontends.tracing.spec import type_text
 from gradir.frontends.tracing.trace import Traced, function_name, parameter_names, traced
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import Trace, current, lifted, tracing
 from gradir.frontends.tracing.trees import LEAF, Tree, flatten, leaves_like
-from gradir.frontends.transforms import shared_code, shared_derivatives
+from gradir.frontends.transforms import shared_derivatives
 from gradir.frontends.transforms.derived_calls import (
     Options,
     add_functions,
@@ -38,7 +37,8 @@ from gradir.frontends.transforms.derived_calls import (
     operands_of,
     results_of,
 )
-from gradir.frontends.transforms.jit import Jitted
+from gradir.frontends.transforms.jit import Jitted, derived
+from gradir.frontends.transforms.program import Program, traced_function
 from gradir.frontends.transforms.requests import (
     Requests,
     added_to,
@@ -48,9 +48,9 @@ from gradir.frontends.transforms.requests import (
     may_add,
     signature,
 )
-from gradir.frontends.transforms.wrapped import Copied, Parts, Wrapped, look_like
+from gradir.frontends.transforms.wrapped import Copied
 from gradir.passes.analysis.call_graph import called_name, callees_first, functions_by_name
-from gradir.passes.differentiate.program import Program
+from gradir.passes.differentiate.program import Program as Functions
 
 
 def grad(
@@ -80,7 +80,7 @@ def grad(
     """
     options = (argnums, has_aux, policy, memory_limit, sparse_argnums, sparse, req)
     key = shared_derivatives.key_of("grad", function, options)
-    found = shared_derivatives.found(key)
+    found = shared_derivatives.find(key)
     if found is not None:
         return found
     both = value_and_grad(function, *options)
@@ -93,7 +93,7 @@ def grad(
         value, grads = both(*args, **kwargs)
         return (grads, value[1]) if has_aux else grads
 
-    made = _derivative(reads_out, gradient, grad, function, *options)
+    made = derived(gradient, function, grad, *options, reads_out=reads_out)
     shared_derivatives.keep(key, function, made)
     return made
 
@@ -116,7 +116,7 @@ def value_and_grad(
         raise ArgumentTypeError(f"function: expected a Python function, got {function!r}")
     options = (argnums, has_aux, policy, memory_limit, sparse_argnums, sparse, req)
     key = shared_derivatives.key_of("value_and_grad", function, options)
-    found = shared_derivatives.found(key)
+    found = shared_derivatives.find(key)
     if found is not None:
         return found
     asked = Requests(argnums, sparse_argnums, sparse, req)
@@ -144,7 +144,7 @@ def value_and_grad(
         grads = results[inner.results.leaf_count :]
         return results_of(inner, results), gradients(inner, grads, requests, tree)
 
-    made = _derivative(reads_out, both, value_and_grad, function, *options)
+    made = derived(both, function, value_and_grad, *options, reads_out=reads_out)
     shared_derivatives.keep(key, function, made)
     return made
 
@@ -160,45 +160,6 @@ def _reads_out(function: Callable[..., Any], req: Any) -> bool:
     raise ArgumentTypeError(
         f"req: 'add' needs out=, which is a parameter of {function_name(function)}"
     )
-
-
-class Derivative(Wrapped):
-    """A derivative of a function: traced in calls during tracing, native code in others."""
-
-    def __init__(self, derivative: Callable[..., Any], parts: Parts, reads_out: bool):
-        super().__init__(derivative, parts)
-        self.jitted = Jitted(derivative, reads_out=reads_out, knows_values=True)
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        function: Callable[..., Any] = self.jitted.any_call
-        try:
-            found = self.jitted.quick.call(args, kwargs)
-        except Exception as error:
-            function, args = _raise, (error,)
-        else:
-            if found is not NotImplemented:
-                return found
-        frame = sys._getframe(1)
-        return called_from(frame, function, args, kwargs)
-
-
-def _raise(args: tuple[Any, ...], kwargs: object) -> NoReturn:
-    raise args[0]
-
-
-def _derivative(
-    reads_out: bool,
-    derivative: Callable[..., Any],
-    transform: Callable[..., Any],
-    function: Callable[..., Any],
-    *arguments: Any,
-) -> Derivative:
-    """The derivative of a function by `transform` with these arguments."""
-    kind, name = transform.__name__, function_name(function)
-    look_like(derivative, function)  # the names of the parameters
-    derivative.__name__ = derivative.__qualname__ = f"{kind}_{name}"
-    derivative.__doc__ = f"gradir.{kind} of {name}."
-    return Derivative(derivative, (transform, (function, *arguments)), reads_out)
 
 
 # Selected arguments and results.
@@ -332,7 +293,7 @@ def _transposed_later(
     What the derivative reads is not known yet. It is computed by the derivative; compiled code has
     it once, as equal values merge.
     """
-    program = Program(inner.module.op)
+    program = Functions(inner.module.op)
     function = program.function(inner.name)
     if any(map(program.has_effects, program.block(function).ops)):
         raise refusal(
@@ -381,7 +342,8 @@ def _runner(
     """The runner of a derivative function: a call in the trace, or one in it, or native code."""
     if trace is not None:
         return partial(_called, function)
-    return _Native(Module(inner.module.op, SOURCES), function.sym_name.data)
+    module = Module(inner.module.op, SOURCES)
+    return partial(_run_program, Program(traced_function(module, function.sym_name.data)))
 
 
 def _called(function: FuncOp, values: Sequence[Any]) -> Sequence[Any]:
@@ -389,37 +351,29 @@ def _called(function: FuncOp, values: Sequence[Any]) -> Sequence[Any]:
     return call_of(here, function, [here.use(lifted(v)) for v in values])
 
 
-@dataclass
-class _Native:
-    """A function of a module, compiled at its first call; a traced function calls a copy of it."""
+def _run_program(program: Program, values: Sequence[Any]) -> Sequence[Any]:
+    """Native code, or in a trace a call of a copy of the program."""
+    if tracing() is not None:
+        return _called(_copied(program, current("vjp")), values)
+    return program.executable(*values)
 
-    module: Module
-    name: str
-    executable: Any = None
 
-    def __call__(self, values: Sequence[Any]) -> Sequence[Any]:
-        if tracing() is not None:
-            return _called(self._copied(current("vjp")), values)
-        if self.executable is None:
-            self.executable = shared_code.compiled(self.module, self.name, None)
-        return self.executable(*values)
-
-    def _copied(self, trace: Trace) -> FuncOp:
-        """The function in a trace, with what it calls, under free names."""
-        functions = functions_by_name(self.module.op)
-        found = list(callees_first(functions, [functions[self.name]]))
-        names: dict[str, str] = {}
-        for name in (function.sym_name.data for function in found):
-            numbered = (f"{name}_{k}" if k else name for k in count())
-            names[name] = next(n for n in numbered if n not in trace.functions)
-        for function in found:
-            copy = function.clone()
-            copy.location = function.location
-            copy.sym_name = StringAttr(names[function.sym_name.data])
-            for call in [op for op in copy.walk() if isinstance(op, CallOp)]:
-                call.callee = SymbolRefAttr(names[called_name(call)])
-            trace.functions[copy.sym_name.data] = copy
-        return trace.functions[names[self.name]]
+def _copied(program: Program, trace: Trace) -> FuncOp:
+    """The function of a program in a trace, with what it calls, under free names."""
+    functions = functions_by_name(program.module.op)
+    found = list(callees_first(functions, [functions[program.name]]))
+    names: dict[str, str] = {}
+    for name in (function.sym_name.data for function in found):
+        numbered = (f"{name}_{k}" if k else name for k in count())
+        names[name] = next(n for n in numbered if n not in trace.functions)
+    for function in found:
+        copy = function.clone()
+        copy.location = function.location
+        copy.sym_name = StringAttr(names[function.sym_name.data])
+        for call in [op for op in copy.walk() if isinstance(op, CallOp)]:
+            call.callee = SymbolRefAttr(names[called_name(call)])
+        trace.functions[copy.sym_name.data] = copy
+    return trace.functions[names[program.name]]
 
 
 @public

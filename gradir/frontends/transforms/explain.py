@@ -17,9 +17,7 @@ from gradir.explain.explanation import Explanation, Labels, explained
 from gradir.explain.watched import labels_of, results_of_primal
 from gradir.frontends.tracing.source_locations import public, refusal
 from gradir.frontends.tracing.tracing import tracing
-from gradir.frontends.transforms.derivatives import Derivative
 from gradir.frontends.transforms.jit import Jitted
-from gradir.frontends.transforms.static_arguments import StaticallyJitted
 from gradir.gc_pause import paused_gc
 from gradir.runtime.recompiled import Recompiled
 from gradir.symbols import function_named
@@ -65,10 +63,6 @@ def explain(function: Any, *args: Any, out: Any = None, **kwargs: Any) -> Explan
 
 def _program(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Program:
     """The program that a call runs."""
-    if isinstance(function, Derivative):
-        function = function.jitted
-    if isinstance(function, StaticallyJitted):
-        function, args, kwargs = function.chosen(args, kwargs)
     if isinstance(function, Jitted):
         return _of_jitted(function, args, kwargs)
     pair = _pair_of(function)
@@ -86,7 +80,8 @@ def _program(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _P
 
 
 def _of_jitted(function: Jitted, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Program:
-    traced, leaves = function.program(args, kwargs)
+    program, leaves = function.program(args, kwargs)
+    traced = program.traced
     results = traced.results.paths("the result")
     return _Program(traced.module, traced.name, leaves, Labels(traced.names, results))
 

@@ -7,7 +7,6 @@ Such a result and its argument are one buffer of the program, which the argument
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,19 +22,8 @@ Taken = tuple[int | None, ...]
 """For each result, the leaf of the arguments whose memory it takes; None for memory of its own."""
 
 
-@dataclass(frozen=True)
-class InPlace:
-    """The code for one choice of memory. `read` are the leaves that are inputs, None for all."""
-
-    executable: Any
-    read: tuple[int, ...] | None
-
-    def inputs(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
-        return tuple(leaves) if self.read is None else tuple([leaves[k] for k in self.read])
-
-
 def inputs_beside(taken: Taken, count: int) -> tuple[int, ...] | None:
-    """The `read` of InPlace: of so many leaves, those whose memory no result takes."""
+    """The leaves, of `count`, whose memory no result takes; None for all."""
     found = tuple(k for k in range(count) if k not in taken)
     return None if len(found) == count else found
 

@@ -16,9 +16,9 @@ from gradir.frontends.tracing.trace import function_name
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import lifted
 from gradir.frontends.tracing.trees import Tree, flatten
-from gradir.frontends.transforms.derivatives import Derivative, jvp, vjp
+from gradir.frontends.transforms.derivatives import jvp, vjp
+from gradir.frontends.transforms.jit import Jitted, derived
 from gradir.frontends.transforms.vmap import vmap
-from gradir.frontends.transforms.wrapped import look_like
 
 Numbers = int | Sequence[int]
 
@@ -69,7 +69,7 @@ def _jacobian(
     function: Callable[..., Any],
     argnums: Numbers,
     has_aux: bool,
-) -> Derivative:
+) -> Jitted:
     """The Jacobian by a transform; `blocks` gives an array for each leaf of result and argument."""
     name = function_name(function)
 
@@ -98,10 +98,7 @@ def _jacobian(
             return jacobian
         return jacobian, _with_aux(function(*args, **kwargs), transform.__name__, name)[1]
 
-    look_like(made, function)
-    made.__name__ = made.__qualname__ = f"{transform.__name__}_{name}"
-    made.__doc__ = f"gradir.{transform.__name__} of {name}."
-    return Derivative(made, (transform, (function, argnums, has_aux)), False)
+    return derived(made, function, transform, argnums, has_aux)
 
 
 def _with_aux(result: Any, what: str, name: str) -> Sequence[Any]:

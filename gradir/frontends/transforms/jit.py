@@ -2,206 +2,40 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any, NamedTuple, cast
+from typing import Any, NoReturn, cast
 
-import numpy as np
-from xdsl.dialects.builtin import f64
-from xdsl.ir import Attribute
-
-from gradir.errors import ArgumentError, ArgumentTypeError, TraceError
-from gradir.forking import RenewedLock
+from gradir.cache.memory import Store
+from gradir.errors import ArgumentTypeError, TraceError
 from gradir.frontends.tracing.callbacks import called
-from gradir.frontends.tracing.default_types import default_element
-from gradir.frontends.tracing.draws import Draws
-from gradir.frontends.tracing.paths import Path
-from gradir.frontends.tracing.source_locations import at, place_of_user, public
-from gradir.frontends.tracing.spec import Spec, spec_of
-from gradir.frontends.tracing.trace import Traced, ordered_names, parameter_names, traced
-from gradir.frontends.tracing.tracing import is_number, tracing
-from gradir.frontends.tracing.trees import Tree, flatten, leaves_like
-from gradir.frontends.transforms import shared_code
-from gradir.frontends.transforms.donation import (
-    Donation,
-    argument_numbers,
-    donated,
-    has_donated,
-    require_not_donated,
+from gradir.frontends.tracing.source_locations import called_from, public
+from gradir.frontends.tracing.trace import (
+    Traced,
+    function_name,
+    ordered_names,
+    parameter_names,
+    traced,
 )
-from gradir.frontends.transforms.in_place import (
-    InPlace,
-    Taken,
-    fitting,
-    inputs_beside,
-    taken_by,
-    with_in_out,
-)
-from gradir.frontends.transforms.quick_calls import QuickCalls
-from gradir.frontends.transforms.static_arguments import StaticallyJitted
-from gradir.frontends.transforms.wrapped import Copied, Parts, look_like, reduced
-
-MOST_PATHS = 8
-"""The paths that are kept for arguments of one kind."""
-
-_Key = tuple[Tree, Attribute, tuple[Hashable, ...]]
-"""The kind of arguments: their nesting, the default dtype, and the kinds of leaves."""
-
-Arguments = tuple[Sequence[Any], Mapping[str, Any]]
+from gradir.frontends.tracing.tracing import tracing
+from gradir.frontends.tracing.trees import Tree, flatten
+from gradir.frontends.transforms.calls import Calls, Options, TraceOf
+from gradir.frontends.transforms.donation import argument_numbers, require_not_donated
+from gradir.frontends.transforms.named_shapes import NamedShapes
+from gradir.frontends.transforms.program import Program
+from gradir.frontends.transforms.static_arguments import StaticArguments, refuse_unhashable
+from gradir.frontends.transforms.wrapped import Parts, Wrapped, look_like
 
 
-@dataclass(frozen=True, eq=False)
-class Compiled:
-    """The compiled function for one nesting, shapes and dtypes of arguments.
-
-    It has code for each choice of arguments whose memory results take: `donation` has the one
-    that all calls share, `out` of a call may add more. `is_general`: it is right for all values.
-    """
-
-    traced: Traced
-    donation: Donation | None
-    threads: int | None
-    lock: RenewedLock
-    is_general: bool = True
-    codes: dict[Taken, InPlace] = field(default_factory=dict[Taken, InPlace])
-
-    @cached_property
-    def shared(self) -> InPlace:
-        """The code of calls without `out`."""
-        return self._code(self._donated)
-
-    @property
-    def executable(self) -> Any:
-        """The native code of calls without `out`."""
-        return self.shared.executable
-
-    @cached_property
-    def _donated(self) -> Taken:
-        none = (None,) * self.traced.results.leaf_count
-        return none if self.donation is None else self.donation.taken
-
-    @cached_property
-    def _fits(self) -> list[list[int]]:
-        return fitting(self.traced)
-
-    def _code(self, taken: Taken) -> InPlace:
-        found = self.codes.get(taken)
-        if found is None:
-            # one thread compiles it, and the others wait
-            with self.lock:
-                found = self.codes.get(taken)
-                if found is None:
-                    found = self.codes[taken] = self._compiled(taken)
-        return found
-
-    def _compiled(self, taken: Taken) -> InPlace:
-        made = self.traced
-        module = with_in_out(made, taken)
-        executable = shared_code.compiled(module, made.name, self.threads)
-        return InPlace(executable, inputs_beside(taken, len(made.names)))
-
-    def __call__(self, leaves: Sequence[Any], out: Any = None) -> Sequence[Any]:
-        if self.donation is not None:
-            self.donation.require_writable(leaves)
-        entries = None if out is None else self._entries(out)
-        taken = self._donated
-        if entries is not None:
-            taken = taken_by(leaves, entries, taken, self._fits)
-        code = self._code(taken)
-
-        def call(arrays: Sequence[Any], out: Any) -> Any:
-            return code.executable(*arrays, out=out)
-
-        return self._run(code, call, leaves, entries)
-
-    def profile(self, leaves: Sequence[Any]) -> Any:
-        """The profile of calls without `out`; donated arrays are copied, and stay."""
-        code, outputs = self.shared, None
-        if self.donation is not None:
-            self.donation.require_writable(leaves)
-            taken = self.donation.taken
-            outputs = [None if leaf is None else np.array(leaves[leaf]) for leaf in taken]
-        return code.executable.profile(*code.inputs(leaves), out=outputs)
-
-    @property
-    def nesting(self) -> Tree:
-        """The nesting of the results."""
-        return self.traced.results
-
-    def attempt(self, leaves: Sequence[Any]) -> tuple[Any, ...] | None:
-        """The leaves of the results of a native call; None where Python must look."""
-        if has_donated(leaves):
-            return None
-        code = self.shared
-        return self._run(code, code.executable.attempt, leaves, None)
-
-    def alone(self) -> Any:
-        """A runner that needs nothing of this class; None without one."""
-        return self.executable.alone() if self.donation is None else None
-
-    def _run(
-        self, code: InPlace, call: Callable[..., Any], leaves: Sequence[Any], entries: Any
-    ) -> Any:
-        donation = self.donation
-        if donation is None:
-            return call(code.inputs(leaves), entries)
-        outputs = donation.outputs(leaves, entries)
-        try:
-            results = call(code.inputs(leaves), outputs)
-        except ArgumentError:  # before anything runs
-            donation.require_apart(leaves)
-            raise
-        except BaseException:
-            donation.lose(leaves)
-            raise
-        return None if results is None else donation.results(leaves, results)
-
-    def _entries(self, out: Any) -> Sequence[Any]:
-        entries = leaves_like(out, self.traced.results)
-        if entries is None:
-            raise ArgumentTypeError(
-                f"{self.traced.name}: out: expected arrays, or None, nested as the results are"
-            )
-        return entries
-
-
-class _Last(NamedTuple):
-    """What decides the function of a call, as far as it is quick to compare, and the function."""
-
-    tree: Tree
-    classes: tuple[type, ...]
-    floats: Attribute
-    made: Compiled
-
-
-class _Paths:
-    """The compiled functions that hold for a path of values alone, the last ones first."""
-
-    def __init__(self) -> None:
-        self._kept: dict[_Key, list[tuple[Path, Compiled]]] = {}
-
-    def keep(self, key: _Key, path: Path, made: Compiled) -> None:
-        if path.is_kept:
-            self._kept[key] = [(path, made), *self._kept.get(key, ())][:MOST_PATHS]
-
-    def find(self, key: _Key, leaves: Sequence[Any]) -> Compiled | None:
-        """The function for arguments of this kind and these values."""
-        kept = self._kept.get(key, ())
-        for pair in kept:
-            if pair[0].holds(leaves):
-                self._kept[key] = [pair, *(other for other in kept if other is not pair)]
-                return pair[1]
-        return None
-
-
-class Jitted(Copied):
+class Jitted(Wrapped):
     """A Python function that runs as native code; called like the function.
 
-    `compiled(*args)` is the `Compiled` for such arguments: its `executable` has the plan and the
-    code, its `traced.module` the program. `reads_out`: the function gets `out` too, and reads it.
-    `knows_values`: Python code may ask for values of the arguments; the function is then traced for
-    each path that these take.
+    `compiled(*args)` is the `Program` for such arguments: its `executable` has the plan and the
+    code, its `traced.module` the program. `parts` are the transform that makes it and the arguments
+    of that. Options of gradir.jit are `static` arguments, and names of extents in `shapes`. Options
+    of other transforms are `reads_out`: the function gets `out` too, and reads it; `knows_values`:
+    Python code may ask for values of the arguments, and the function is traced for each path that
+    these take; `trace`: it makes the programs.
     """
 
     def __init__(
@@ -209,83 +43,81 @@ class Jitted(Copied):
         function: Callable[..., Any],
         threads: int | None = None,
         donate_argnums: int | Sequence[int] = (),
+        *,
+        parts: Parts | None = None,
+        static: StaticArguments | None = None,
+        shapes: Any = None,
         reads_out: bool = False,
         knows_values: bool = False,
+        trace: TraceOf | None = None,
     ):
         if not callable(function):
             raise ArgumentTypeError(f"function: expected a Python function, got {function!r}")
-        look_like(self, function)
-        self._function = function
-        self._threads = threads
-        self._donated = argument_numbers(donate_argnums)
+        super().__init__(function, parts or (jit, (function, threads, donate_argnums)))
+        self._function, self._static, self._shapes = function, static, shapes
+        self._options = Options(threads, argument_numbers(donate_argnums), knows_values)
         self._takes_out = reads_out or "out" not in parameter_names(function)
         self._reads_out = reads_out
-        self._knows_values = knows_values
-        self._made: dict[_Key, Compiled] = {}
-        self._paths = _Paths()
-        self._last: _Last | None = None
-        self._lock = RenewedLock()
-        self.quick = QuickCalls()
-        self.after_trace: Callable[[], object] | None = None
+        self._named = None if shapes is None or static else NamedShapes(function, shapes)
+        tracer = self._named.trace if self._named else self._trace
+        self._calls = Calls(function, trace or tracer, self._options)
+        self._choices = Store[Hashable, Jitted]()
+        self.quick = self._calls.quick
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        found = self.quick.call(args, kwargs)
-        return self.any_call(args, kwargs) if found is NotImplemented else found
+        try:
+            found = self.quick.call(args, kwargs)
+            if found is not NotImplemented:
+                return found
+            if tracing() is None:
+                return self._call(args, kwargs)
+        except Exception as error:
+            # its message gets the place of the call
+            return called_from(sys._getframe(1), _raise, error)
+        return called_from(sys._getframe(1), self.call_traced, args, kwargs)
 
-    def any_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def call_traced(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call in a trace: the function itself."""
+        if self._static is not None:
+            jitted, args, kwargs = self._chosen(args, kwargs)
+            return jitted.call_traced(args, kwargs)
+        if self._named is not None:
+            self._named.check(args, kwargs)
+        out = self._out_of(kwargs)
+        if out is not None and not self._reads_out:
+            raise TraceError("jit: out is for arrays, and a traced function has none")
+        return called(self._parts[0].__name__, self._function, *args, **kwargs)
+
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call that is not native as a whole."""
-        out = None
-        if kwargs and self._takes_out:
-            out = kwargs.get("out") if self._reads_out else kwargs.pop("out", None)
-        if tracing() is not None:
-            with at(place_of_user()):
-                if out is not None and not self._reads_out:
-                    raise TraceError("jit: out is for arrays, and a traced function has none")
-                return called("jit", self._function, *args, **kwargs)
+        if self._static is not None:
+            jitted, args, kwargs = self._chosen(args, kwargs)
+            found = jitted.quick.call(args, kwargs)
+            return jitted._call(args, kwargs) if found is NotImplemented else found
+        out = self._out_of(kwargs)
         leaves, tree = flatten((args, kwargs))
-        results, nesting = self.of_leaves(leaves, tree, out, lambda: (args, kwargs))
+        results, nesting = self._calls.of_leaves(leaves, tree, out, lambda: (args, kwargs))
         return nesting.build(results)
 
-    def of_leaves(
-        self,
-        leaves: Sequence[Any],
-        tree: Tree,
-        out: Any = None,
-        arguments: Callable[[], Arguments] | None = None,
-    ) -> tuple[Sequence[Any], Tree]:
+    def _out_of(self, kwargs: dict[str, Any]) -> Any:
+        """The `out` of a call, which is left to a function that reads it."""
+        if not kwargs or not self._takes_out:
+            return None
+        return kwargs.get("out") if self._reads_out else kwargs.pop("out", None)
+
+    def of_leaves(self, leaves: Sequence[Any], tree: Tree) -> tuple[Sequence[Any], Tree]:
         """A call with flattened `(args, kwargs)`: the results as leaves and their nesting.
 
-        That is one object for one kind of arguments. `arguments` are those of the trace.
+        That is one object for one kind of arguments.
         """
-        classes, last = tuple(map(type, leaves)), self._last
-        if last is not None and out is None and (tree, classes, default_element(float)) == last[:3]:
-            # most calls are like the one before, whose code checks shapes and dtypes itself
-            results = last.made.attempt(leaves)
-            if results is not None:
-                self._learn(last)
-                return results, last.made.traced.results
-        made = self._traced(leaves, tree, arguments or (lambda: tree.build(leaves)))
-        require_not_donated(leaves, made.traced.names, made.traced.name)
-        if not made.is_general:
-            return made(leaves, out), made.traced.results
-        self._last = last = _Last(tree, classes, default_element(float), made)
-        results = made(leaves, out)
-        if out is None:
-            self._learn(last)
-        return results, made.traced.results
-
-    def _learn(self, last: _Last) -> None:
-        """Make calls of this kind native; those with another default dtype are not."""
-        if last.floats == f64:
-            self.quick.learn(last.tree, last.classes, last.made)
+        return self._calls.of_leaves(leaves, tree, None, lambda: tree.build(leaves))
 
     @public
-    def compiled(self, *args: Any, **kwargs: Any) -> Compiled:
-        """The compiled function for arguments like these; a gradir.Spec can stand for an array."""
-        leaves, tree = flatten((args, kwargs))
-        made = self._traced(leaves, tree, lambda: (args, kwargs))
-        _ = made.executable
-        return made
+    def compiled(self, *args: Any, **kwargs: Any) -> Program:
+        """The program for arguments like these, compiled; a gradir.Spec can stand for an array."""
+        program, _ = self.program(args, kwargs)
+        _ = program.executable
+        return program
 
     @public
     def profile(self, *args: Any, **kwargs: Any) -> Any:
@@ -295,73 +127,81 @@ class Jitted(Copied):
         """
         if tracing() is not None:
             raise TraceError("jit: a profile is of calls with arrays, and this is a traced one")
+        program, leaves = self.program(args, kwargs)
+        require_not_donated(leaves, program.traced.names, program.name)
+        return program.profile(leaves)
+
+    def program(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Program, Sequence[Any]]:
+        """The program that a call with these arguments runs, and the leaves of the arguments."""
+        if self._static is not None:
+            jitted, args, kwargs = self._chosen(args, kwargs)
+            return jitted.program(args, kwargs)
         leaves, tree = flatten((args, kwargs))
-        made = self._traced(leaves, tree, lambda: (args, kwargs))
-        require_not_donated(leaves, made.traced.names, made.traced.name)
-        return made.profile(leaves)
+        return self._calls.program(leaves, tree, lambda: (args, kwargs)), leaves
 
-    def program(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Traced, list[Any]]:
-        """The program that a call with these arguments runs, and its arguments."""
-        leaves, tree = flatten((args, kwargs))
-        return self._traced(leaves, tree, lambda: (args, kwargs)).traced, list(leaves)
+    def after_trace(self, check: Callable[[], object]) -> None:
+        """Set what is called after each trace."""
+        self._calls.after_trace = check
 
-    def _traced(
-        self, leaves: Sequence[Any], tree: Tree, arguments: Callable[[], Arguments]
-    ) -> Compiled:
-        key = tree, default_element(float), tuple(map(_kind, leaves))
-        found = self._made.get(key) or self._paths.find(key, leaves)
-        if found is None:
-            # one thread traces it, and the others wait
-            with self._lock:
-                found = self._made.get(key)
-                if found is None:
-                    found = self._newly_traced(tree, arguments, key)
-        return found
-
-    def _newly_traced(self, tree: Tree, arguments: Callable[[], Arguments], key: _Key) -> Compiled:
-        draws = Draws(self._function) if self._knows_values else None
-        with at(place_of_user()):
-            made = self.trace(*arguments())
-            donation = donated(made, tree, self._donated) if self._donated else None
-        is_kept = draws is None or not draws.were_made()
-        is_general = is_kept and made.path is None
-        found = Compiled(made, donation, self._threads, self._lock, is_general)
-        if is_general:
-            self._made[key] = found
-        elif is_kept and made.path is not None:
-            self._paths.keep(key, made.path, found)
-        if self.after_trace is not None:
-            self.after_trace()
-        return found
-
-    def trace(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Traced:
+    def _trace(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Traced:
         """The program for some arguments."""
-        moving = _nothing if self._knows_values else None
+        moving = _nothing if self._options.knows_values else None
         return traced("jit", self._function, args, kwargs, moving=moving)
 
-    def __reduce__(self) -> str | Parts:
-        return reduced(self, "jit", (jit, (self._function, self._threads, self._donated)))
+    def _chosen(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Jitted, tuple[Any, ...], dict[str, Any]]:
+        """The function jitted for the static values of a call, and the other arguments."""
+        static = self._static
+        assert static is not None
+        choice, rest, named = static.split(args, kwargs)
+        try:
+            found = self._choices.find(choice)
+        except TypeError:
+            raise refuse_unhashable(choice) from None
+        if found is None:
+
+            def make() -> Jitted:
+                function, donated = static.function_of(choice)
+                return Jitted(function, self._options.threads, donated, shapes=self._shapes)
+
+            found = self._choices.find_or_make(choice, make)
+        return found, rest, named
 
     def __repr__(self) -> str:
-        return f"<gradir.jit of {self._function!r}, compiled {len(self._made)} times>"
+        many = f"for {len(self._choices)} static choices"
+        if self._static is None:
+            many = f"compiled {self._calls.count} times"
+        return f"{super().__repr__()[:-1]}, {many}>"
+
+
+def _raise(error: Exception) -> NoReturn:
+    raise error
 
 
 def _nothing(arguments: Tree) -> tuple[()]:
     return ()
 
 
-def _kind(leaf: object) -> Hashable:
-    """The kind of a leaf, its part of the key of compiled functions."""
-    if isinstance(leaf, np.ndarray | np.generic | Spec):
-        array = cast(Any, leaf)
-        return array.shape, array.dtype
-    return type(leaf) if is_number(leaf) else spec_of(leaf)
+def derived(
+    function: Callable[..., Any],
+    shown: Callable[..., Any],
+    transform: Callable[..., Any],
+    *arguments: Any,
+    reads_out: bool = False,
+) -> Jitted:
+    """What a transform makes of the function `shown`, as the traced `function` says.
 
-
-def _named_shapes(function: Callable[..., Any], *options: Any) -> Jitted:
-    from gradir.frontends.transforms.named_shapes import NamedShapes
-
-    return NamedShapes(function, *options)
+    `arguments` are those of the transform behind `shown`.
+    """
+    kind, name = transform.__name__, function_name(shown)
+    look_like(function, shown)  # the names of the parameters
+    function.__name__ = function.__qualname__ = f"{kind}_{name}"
+    function.__doc__ = f"gradir.{kind} of {name}."
+    parts: Parts = (transform, (shown, *arguments))
+    return Jitted(function, parts=parts, reads_out=reads_out, knows_values=True)
 
 
 def jit(
@@ -401,18 +241,16 @@ def jit(
     """
     if not callable(function):
         raise ArgumentTypeError(f"function: expected a Python function, got {function!r}")
-
-    def make(chosen: Callable[..., Any], donated: int | Sequence[int]) -> Jitted:
-        if shapes is None:
-            return Jitted(chosen, threads, donated)
-        return _named_shapes(chosen, shapes, threads, donated)
-
-    if static_argnums == () and static_argnames == ():
-        return make(function, donate_argnums)
-    if isinstance(shapes, (tuple, list)):
-        # static arguments are none of the jitted function's
-        shapes = dict(zip(ordered_names(function), cast(Sequence[Any], shapes), strict=False))
-        shapes = {name: entry for name, entry in shapes.items() if entry is not None}
-
-    made = StaticallyJitted(function, static_argnums, static_argnames, make, donate_argnums)
-    return cast(Any, made)  # it has what users call of a Jitted
+    parts: Parts = (
+        jit,
+        (function, threads, donate_argnums, static_argnums, static_argnames, shapes),
+    )
+    static = None
+    if static_argnums != () or static_argnames != ():
+        donated = argument_numbers(donate_argnums)
+        static = StaticArguments(function, static_argnums, static_argnames, donated)
+        if isinstance(shapes, (tuple, list)):
+            # static arguments are none of the traced function's
+            shapes = dict(zip(ordered_names(function), cast(Sequence[Any], shapes), strict=False))
+            shapes = {name: entry for name, entry in shapes.items() if entry is not None}
+    return Jitted(function, threads, donate_argnums, parts=parts, static=static, shapes=shapes)

@@ -15,18 +15,23 @@ from typing import Any, cast
 import numpy as np
 
 from gradir.api import Module
+from gradir.cache.memory import Store
 from gradir.compiler.dynamic import specialized
 from gradir.dialects.base.extent_values import Named, holds, values_of_shapes
 from gradir.dialects.base.extents import ExtentError, Size, is_extent
 from gradir.errors import ArgumentError, ArgumentTypeError, gradir_errors
 from gradir.frontends.tracing.default_types import default_element
-from gradir.frontends.tracing.source_locations import SOURCES, at, location, place_of_user
+from gradir.frontends.tracing.source_locations import SOURCES, location
 from gradir.frontends.tracing.spec import Spec, as_shape, named_extents, spec_of, type_text
 from gradir.frontends.tracing.trace import Traced, argument_names, function_name, traced
-from gradir.frontends.tracing.tracing import tracing
-from gradir.frontends.tracing.trees import Tree, flatten, grown, spread_leaves
-from gradir.frontends.transforms.jit import Jitted
-from gradir.frontends.transforms.wrapped import Parts, reduced
+from gradir.frontends.tracing.trees import (
+    LEAF,
+    NO_NAMES,
+    Tree,
+    flatten,
+    grown,
+    spread_leaves,
+)
 from gradir.gc_pause import paused_gc
 from gradir.passes.shapes.name_values import conditions_of
 from gradir.symbols import function_named
@@ -81,31 +86,21 @@ class _Call:
         return values_of_shapes(named)
 
 
-class NamedShapes(Jitted):
-    """A jitted function whose arguments have named extents; see `gradir.jit`."""
+class NamedShapes:
+    """Named extents of a function's arguments: one trace for all sizes; see `gradir.jit`."""
 
-    def __init__(
-        self,
-        function: Callable[..., Any],
-        shapes: Any,
-        threads: int | None = None,
-        donate_argnums: int | Sequence[int] = (),
-    ):
-        super().__init__(function, threads, donate_argnums)
-        self._shapes = shapes
+    def __init__(self, function: Callable[..., Any], shapes: Any):
+        self._function, self._shapes = function, shapes
         if not isinstance(shapes, (tuple, list, dict)):
             raise ArgumentTypeError(
                 "jit: shapes: expected a tuple with an entry for each argument, or a dict by the "
                 f"names of parameters, got {shapes!r}"
             )
-        self._named: dict[Hashable, Traced] = {}
+        self._traced = Store[Hashable, Traced]()
 
-    def any_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """As that of a jitted function; in a trace, arrays of known shapes are checked."""
-        if tracing() is not None:
-            with at(place_of_user()):
-                self._call(args, {name: v for name, v in kwargs.items() if name != "out"})
-        return super().any_call(args, kwargs)
+    def check(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """ArgumentError for arrays of other shapes, where a trace knows theirs."""
+        self._call(args, {name: v for name, v in kwargs.items() if name != "out"})
 
     def trace(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Traced:
         """The program for the shapes of some arguments."""
@@ -114,7 +109,7 @@ class NamedShapes(Jitted):
         function = function_named(made.module.op, made.name)
         for condition in conditions_of(function):
             if not holds(condition, {**dict.fromkeys(condition.left.symbols, 0), **call.values}):
-                return super().trace(args, kwargs)
+                return traced("jit", self._function, args, kwargs)
         with gradir_errors(SOURCES, location()), paused_gc():
             module = specialized(made.module.op, made.name, call.shapes)
         return replace(made, module=Module(module, SOURCES))
@@ -138,11 +133,8 @@ class NamedShapes(Jitted):
             for leaf, w, name in zip(call.leaves, call.wanted, call.names, strict=True)
         ]
         key = call.tree, default_element(float), tuple(map(_kind, specs))
-        found = self._named.get(key)
-        if found is None:
-            args, kwargs = call.tree.build(specs)
-            found = self._named[key] = traced("jit", self._function, args, kwargs)
-        return found
+        args, kwargs = call.tree.build(specs)
+        return self._traced.find_or_make(key, lambda: traced("jit", self._function, args, kwargs))
 
     def _wanted(self, tree: Tree) -> list[Wanted | None]:
         """What is said of each leaf of the arguments."""
@@ -169,17 +161,10 @@ class NamedShapes(Jitted):
             )
         return [None if entry is None else Wanted.of(entry) for entry in found]
 
-    def __reduce__(self) -> str | Parts:
-        from gradir.frontends.transforms.jit import jit
-
-        parts = (self._function, self._threads, self._donated, (), (), self._shapes)
-        return reduced(self, "jit", (jit, parts))
-
 
 def _parameters(function: Callable[..., Any], count: int) -> list[str]:
     """A name for each argument by position."""
-    leaf = Tree(None)
-    arguments = Tree(tuple, (), (Tree(tuple, (), (leaf,) * count), Tree(dict)))
+    arguments = Tree(tuple, (), (Tree(tuple, (), (LEAF,) * count), NO_NAMES))
     return argument_names(function, arguments)
 
 

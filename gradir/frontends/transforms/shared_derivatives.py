@@ -6,15 +6,14 @@ again while that is as it was. A function that reads anything else is traced for
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from types import FunctionType
 from typing import Any, NamedTuple, cast
 from weakref import WeakKeyDictionary
 
-from gradir.forking import short_lock
+from gradir.cache.memory import Store
 from gradir.frontends.tracing.reads import Reads
-from gradir.frontends.transforms.shared_code import settings
+from gradir.frontends.transforms.program import settings
 
 MOST_DERIVATIVES = 64
 """The derivatives that are kept: those that were asked for last."""
@@ -30,10 +29,9 @@ class _Kept(NamedTuple):
         return self.reads.hold() and self.settings == settings()
 
 
-_kept: OrderedDict[Hashable, _Kept] = OrderedDict()
+_kept = Store[Hashable, _Kept](MOST_DERIVATIVES)
 # what was asked for once
 _asked: WeakKeyDictionary[Callable[..., Any], set[int]] = WeakKeyDictionary()
-_lock = short_lock()
 
 
 def key_of(transform: str, function: object, options: tuple[object, ...]) -> Hashable | None:
@@ -43,16 +41,12 @@ def key_of(transform: str, function: object, options: tuple[object, ...]) -> Has
     return None
 
 
-def found(key: Hashable | None) -> Any:
+def find(key: Hashable | None) -> Any:
     """The derivative that is kept for a key, as long as it is right; or None."""
-    kept = _kept.get(key)
-    if kept is None:
-        return None
-    with _lock:
-        if kept.holds():
-            _kept.move_to_end(key)
-            return kept.derivative
-        _kept.pop(key, None)
+    kept = _kept.find(key)
+    if kept is None or kept.holds():
+        return kept and kept.derivative
+    _kept.drop(key, kept)
     return None
 
 
@@ -68,19 +62,10 @@ def keep(key: Hashable | None, function: Callable[..., Any], derivative: Any) ->
     def check() -> None:
         # it may have been traced when the function read other objects
         if not kept.holds():
-            _drop(key, kept)
+            _kept.drop(key, kept)
 
-    derivative.jitted.after_trace = check
-    with _lock:
-        _kept[key] = kept
-        while len(_kept) > MOST_DERIVATIVES:
-            _kept.popitem(last=False)
-
-
-def _drop(key: Hashable, kept: _Kept) -> None:
-    with _lock:
-        if _kept.get(key) is kept:
-            del _kept[key]
+    derivative.after_trace(check)
+    _kept.keep(key, kept)
 
 
 def _was_asked(key: Hashable, function: Callable[..., Any]) -> bool:

@@ -22,7 +22,8 @@ from gradir.frontends.tracing.trace import function_name
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import lifted, tracing
 from gradir.frontends.tracing.trees import flatten
-from gradir.frontends.transforms.derivatives import Derivative, grad, jvp, vjp
+from gradir.frontends.transforms.derivatives import grad, jvp, vjp
+from gradir.frontends.transforms.jit import Jitted
 from gradir.frontends.transforms.sparsity import compression_of, pattern_of
 from gradir.frontends.transforms.vmap import vmap
 from gradir.frontends.transforms.wrapped import Parts, Wrapped
@@ -84,8 +85,8 @@ class SparseJacobian(Wrapped):
         self._compression = compression_of(self._pattern, mode)
         self.indices, self.indptr = self._pattern.indices, self._pattern.indptr
         self.shape, self.colors = self._pattern.shape, self._compression.count
-        self._values = Derivative(_named(self._entries, function), parts, False)
-        self._product = Derivative(_named(self._along, function), parts, False)
+        self._values = Jitted(_named(self._entries, function), parts=parts, knows_values=True)
+        self._product = Jitted(_named(self._along, function), parts=parts, knows_values=True)
 
     @public
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

@@ -1,7 +1,7 @@
-"""gradir.jit with static arguments: values that choose the program, and are no arrays in it.
+"""Static arguments of gradir.jit: values that choose the program, and are no arrays in it.
 
-There is one jitted function for each choice of static values, which must be hashable, and for how
-they were given. Values that are equal and differ, 1 and True, 0.0 and -0.0, are different choices.
+There are programs for each choice of static values, which must be hashable, and for how they were
+given. Values that are equal and differ, 1 and True, 0.0 and -0.0, are different choices.
 """
 
 from __future__ import annotations
@@ -12,83 +12,46 @@ from typing import Any, NamedTuple, cast
 
 from gradir.errors import ArgumentTypeError
 from gradir.frontends.tracing.nodes import static_key
-from gradir.frontends.tracing.source_locations import public
 from gradir.frontends.transforms.donation import argument_numbers
-from gradir.frontends.transforms.wrapped import Copied, look_like
+from gradir.frontends.transforms.wrapped import look_like
 
 
-class _Choice(NamedTuple):
+class Choice(NamedTuple):
     """Static values by position and by name, each with its key."""
 
     by_position: tuple[tuple[int, Hashable, Hashable], ...]
     by_name: tuple[tuple[str, Hashable, Hashable], ...]
 
 
-class StaticallyJitted(Copied):
-    """A jitted function of some static arguments; see `gradir.jit`."""
+class StaticArguments:
+    """The static parameters of a function: they split the arguments of a call."""
 
     def __init__(
         self,
         function: Callable[..., Any],
         numbers: int | Sequence[int],
         names: str | Sequence[str],
-        make: Callable[[Callable[..., Any], tuple[int, ...]], Any],
-        donated: int | Sequence[int],
+        donated: tuple[int, ...],
     ):
-        look_like(self, function)
-        self._function, self._make = function, make
+        self._function, self._donated = function, donated
         self._names, self._numbers = _static_parameters(function, numbers, names)
-        self._donated = argument_numbers(donated)
-        both = self._numbers.intersection(self._donated)
+        both = self._numbers.intersection(donated)
         if both:
             raise ArgumentTypeError(f"jit: argument {min(both)} is static and cannot be donated")
-        self._made: dict[_Choice, Any] = {}
 
-    def __repr__(self) -> str:
-        return f"<gradir.jit of {self._function!r}, for {len(self._made)} static choices>"
-
-    @public
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        jitted, rest, named = self._split(args, kwargs)
-        return jitted(*rest, **named)
-
-    @public
-    def compiled(self, *args: Any, **kwargs: Any) -> Any:
-        """The compiled function for arguments like these, static ones among them."""
-        jitted, rest, named = self._split(args, kwargs)
-        return jitted.compiled(*rest, **named)
-
-    @public
-    def profile(self, *args: Any, **kwargs: Any) -> Any:
-        """As `profile` of a jitted function, for calls with these arguments."""
-        jitted, rest, named = self._split(args, kwargs)
-        return jitted.profile(*rest, **named)
-
-    def chosen(
+    def split(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
-        """The jitted function of a call, and the arguments that it gets."""
-        jitted, rest, named = self._split(args, kwargs)
-        return jitted, tuple(rest), named
-
-    def _split(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[Any, list[Any], dict[str, Any]]:
-        """The function jitted for the static values of a call, and the other arguments."""
-        choice = _Choice(
+    ) -> tuple[Choice, tuple[Any, ...], dict[str, Any]]:
+        """The static values of a call, and the other arguments."""
+        choice = Choice(
             tuple((k, static_key(v), v) for k, v in enumerate(args) if k in self._numbers),
             tuple((n, static_key(v), v) for n, v in sorted(kwargs.items()) if n in self._names),
         )
-        try:
-            jitted = self._made.get(choice)
-        except TypeError:
-            raise self._unhashable(choice) from None
-        if jitted is None:
-            jitted = self._made.setdefault(choice, self._for(choice))
         rest = [v for k, v in enumerate(args) if k not in self._numbers]
-        return jitted, rest, {n: v for n, v in kwargs.items() if n not in self._names}
+        return choice, tuple(rest), {n: v for n, v in kwargs.items() if n not in self._names}
 
-    def _for(self, choice: _Choice) -> Any:
+    def function_of(self, choice: Choice) -> tuple[Callable[..., Any], tuple[int, ...]]:
+        """The function of the other arguments, and the places of the donated ones among these."""
         named: dict[str, Any] = {name: value for name, _, value in choice.by_name}
 
         def function(*args: Any, **kwargs: Any) -> Any:
@@ -101,27 +64,27 @@ class StaticallyJitted(Copied):
         function.__dict__.pop("__wrapped__", None)
         # the names of the other arguments, for messages
         parameters = list(inspect.signature(self._function).parameters.values())
-        gone = {place for place, _, _ in choice.by_position}
+        places = [place for place, _, _ in choice.by_position]
         left = [
             p for k, p in enumerate(parameters)
-            if p.kind is p.VAR_POSITIONAL or not (k in gone or p.name in named)
+            if p.kind is p.VAR_POSITIONAL or not (k in places or p.name in named)
         ]  # fmt: skip
         signature = inspect.signature(self._function).replace(parameters=left)
         function.__signature__ = signature  # pyrefly: ignore[missing-attribute]
-        places = [place for place, _, _ in choice.by_position]
-        donated = (d - sum(place < d for place in places) for d in self._donated)
-        return self._make(function, tuple(donated))
+        return function, tuple(d - sum(place < d for place in places) for d in self._donated)
 
-    def _unhashable(self, choice: _Choice) -> ArgumentTypeError:
-        for name, _, value in (*choice.by_position, *choice.by_name):
-            try:
-                hash(value)
-            except TypeError:
-                return ArgumentTypeError(
-                    f"jit: static argument {name!r} must be hashable, got {type(value).__name__}; "
-                    "give a tuple for a list, and arrays as arguments that are not static"
-                )
-        raise AssertionError("all static values have a hash")
+
+def refuse_unhashable(choice: Choice) -> ArgumentTypeError:
+    """The error for a choice without a hash."""
+    for name, _, value in (*choice.by_position, *choice.by_name):
+        try:
+            hash(value)
+        except TypeError:
+            return ArgumentTypeError(
+                f"jit: static argument {name!r} must be hashable, got {type(value).__name__}; "
+                "give a tuple for a list, and arrays as arguments that are not static"
+            )
+    raise AssertionError("all static values have a hash")
 
 
 def _listed(names: object) -> tuple[str, ...]:

@@ -20,12 +20,11 @@ from gradir.errors import ArgumentTypeError
 from gradir.frontends.tracing.nodes import NODES, parts
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.spec import NUMPY_NAMES, Spec, type_text
-from gradir.frontends.tracing.trace import Traced, function_name, traced
+from gradir.frontends.tracing.trace import Traced, traced
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import Trace, emit_one, lifted, tracing
 from gradir.frontends.tracing.trees import Tree, flatten
-from gradir.frontends.transforms.derivatives import Derivative
-from gradir.frontends.transforms.wrapped import look_like
+from gradir.frontends.transforms.jit import derived
 from gradir.gc_pause import paused_gc
 from gradir.passes.analysis.call_graph import callees_first, functions_by_name, uses_in
 from gradir.passes.batch.vmap import OnRows, on_rows
@@ -70,10 +69,7 @@ def vmap(function: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0) ->
         found = zip(results, made.rows, wanted, inner.results.paths("result"), strict=True)
         return inner.results.build([_placed(*one, size) for one in found])
 
-    look_like(rows, function)
-    rows.__name__ = rows.__qualname__ = f"vmap_{function_name(function)}"
-    rows.__doc__ = f"gradir.vmap of {function_name(function)}."
-    return Derivative(rows, (vmap, (function, in_axes, out_axes)), False)
+    return derived(rows, function, vmap, in_axes, out_axes)
 
 
 def _axes_of(axes: Axes, tree: Tree, what: str) -> list[int | None]:

@@ -29,6 +29,7 @@ from gradir.runtime.memory import Block, ResultBuffer, shared_pool
 from gradir.runtime.messages import Messages
 from gradir.runtime.native_call import NativeCall, Runner
 from gradir.runtime.recompiled import Recompiled
+from gradir.runtime.slices import Layout, SliceParts
 from gradir.runtime.tape_boxes import TapeBoxes
 from gradir.runtime.team import Team
 
@@ -49,7 +50,8 @@ class Executable(Recompiled):
     Inputs are NumPy arrays, CPU arrays that speak DLPack, and for rank 0 also Python numbers; dtype
     and shape must be exactly those of the function. Contiguous arrays are read in place, others are
     copied. `out` holds one array, or None, for each result: C-contiguous, of the result's dtype
-    and shape, sharing no memory with an input or another entry.
+    and shape, sharing no memory with an input or another entry. Row slices are `RowSlices`, in `out`
+    too, and tapes are what a call of another function has returned.
     """
 
     def __init__(
@@ -61,6 +63,7 @@ class Executable(Recompiled):
         plan: Any = None,
         times: jit.CompileTimes | None = None,
         read_results: Sequence[int] = (),
+        layout: Layout | None = None,
     ):
         self.program = program
         self.plan = plan
@@ -87,6 +90,9 @@ class Executable(Recompiled):
             code.address, self.inputs, self.results, makers, first, program.table_words
         )
         self._boxes = TapeBoxes(program, self._messages)
+        self._slices = None if layout is None else SliceParts(layout, self._messages)
+        # whether an argument or a result is several arrays
+        self._is_packed = bool(layout or program.input_tapes or program.result_tapes)
         every = [made or _maker(s) for made, s in zip(makers, self.results, strict=True)]
         self._checked = CheckedCall(
             code.function(), self.inputs, self.results, every, first, self._messages
@@ -125,17 +131,25 @@ class Executable(Recompiled):
         return f"<gradir function {self.name}({inputs}) -> ({results}), {self.threads} threads>"
 
     def __call__(self, *arrays: object, out: object = None) -> tuple[Array, ...]:
-        if self.program.result_tapes and out is not None:
-            out = self._boxes.unboxed_out(out)
-        if self.program.input_tapes:
-            arrays = self._boxes.unboxed(arrays)
+        if self._is_packed:
+            return self._packed_call(arrays, out)
         return self._call(arrays, out, self._checked)
 
     def attempt(self, arrays: tuple[object, ...], out: object) -> tuple[Any, ...] | None:
         """The results of a native call; None where Python must look at the arguments."""
-        if self.program.input_tapes or self.program.result_tapes:
-            return None
-        return self._call(arrays, out, None)
+        return None if self._is_packed else self._call(arrays, out, None)
+
+    def _packed_call(self, arguments: tuple[object, ...], out: object) -> tuple[Any, ...]:
+        """A call with row slices or tapes, which are several arrays each."""
+        slices = self._slices
+        if slices is not None:
+            arguments, out = slices.inputs(arguments), slices.out(out)
+        if self.program.result_tapes and out is not None:
+            out = self._boxes.unboxed_out(out)
+        if self.program.input_tapes:
+            arguments = self._boxes.unboxed(arguments)
+        results = self._call(arguments, out, self._checked)
+        return results if slices is None else slices.results(results)
 
     def timings(self) -> list[tuple[Timed, int, int]]:
         """What a program for a profile has timed, with its calls and nanoseconds in all runs."""
@@ -182,11 +196,9 @@ class Executable(Recompiled):
     def alone(self) -> tuple[Runner, Callable[[], NoReturn]] | None:
         """A runner that one call at a time may use without this class, and what raises its error.
 
-        None where a run takes an arena, threads or tapes.
+        None where a run takes an arena, threads, tapes or row slices.
         """
-        program = self.program
-        boxed = program.input_tapes or program.result_tapes
-        if boxed or self._is_lent or self._team is not None:
+        if self._is_packed or self._is_lent or self._team is not None:
             return None
         call = self._new_call()
         return self._native.runner(call.address), partial(self._fail, call)

@@ -24,7 +24,7 @@ from gradir.passes.buffers.plan_memory import MemoryPlan
 from gradir.runtime import jit, pool, threads
 from gradir.runtime.callbacks import callback_address
 from gradir.runtime.executable import Executable
-from gradir.runtime.slices import Layout, SlicesExecutable
+from gradir.runtime.slices import Layout
 
 if TYPE_CHECKING:
     from gradir.runtime.host import HostCalls
@@ -64,10 +64,10 @@ def loaded(
     if host_calls is not None:
         symbols[HOST_RECORDS] = host_calls.address
     linked = jit.LoadedCode(code.data, (program.entry,), symbols)
-    kind = Executable if code.layout is None else SlicesExecutable
-    made = kind(program, linked, target, code.threads, code.plan, code.times, code.read_results)
-    if isinstance(made, SlicesExecutable) and code.layout is not None:
-        made.lay_out(code.layout)
+    made = Executable(
+        *(program, linked, target, code.threads, code.plan, code.times),
+        *(code.read_results, code.layout),
+    )
     made.host = host_calls
     return made
 

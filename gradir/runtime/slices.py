@@ -1,4 +1,4 @@
-"""Calls of native code with row slices, two buffers each."""
+"""Row slices among the arguments and results of native code: two arrays each."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from gradir.dialects.base.shapes import shape_of
 from gradir.dialects.base.slice_type import is_slices
 from gradir.errors import ArgumentError, ArgumentTypeError
 from gradir.passes.analysis.arguments import in_out_results
-from gradir.runtime.executable import Executable
-from gradir.runtime.messages import entries_of
+from gradir.runtime.messages import Messages, entries_of
 from gradir.runtime.row_slices import RowSlices
 
 Shapes = tuple[tuple[int, ...] | None, ...]
@@ -42,39 +41,39 @@ def _shapes(types: Sequence[Attribute]) -> Shapes:
     return tuple(shape_of(t.dense) if is_slices(t) else None for t in types)
 
 
-class SlicesExecutable(Executable):
-    """A compiled function with `RowSlices` among its arguments or results.
+class SliceParts:
+    """The arrays of the `RowSlices` among the arguments and results of one function.
 
     An entry of `out` for slices is None, or the RowSlices whose arrays are to be written.
     """
 
-    layout: Layout
+    def __init__(self, layout: Layout, messages: Messages):
+        self._layout, self._name = layout, messages.name
+        messages.group_results([1 if shape is None else 2 for shape in layout.results])
 
-    def __call__(self, *arrays: object, out: object = None) -> tuple[Any, ...]:
-        if len(arrays) != len(self.layout.inputs):
+    def inputs(self, arguments: Sequence[object]) -> tuple[object, ...]:
+        """The arguments with both arrays of slices in their place."""
+        count = len(self._layout.inputs)
+        if len(arguments) != count:
             raise ArgumentTypeError(
-                f"{self.name}: expected {len(self.layout.inputs)} arguments, got {len(arrays)}"
+                f"{self._name}: expected {count} arguments, got {len(arguments)}"
             )
-        given = _flat(arrays, self.layout.inputs, f"{self.name}: argument")
-        flat = super().__call__(*given, out=None if out is None else self._flat_out(out))
-        parts = iter(flat)
+        return tuple(_flat(arguments, self._layout.inputs, f"{self._name}: argument"))
+
+    def out(self, out: object) -> list[object] | None:
+        """The entries of `out` by array."""
+        if out is None:
+            return None
+        entries = entries_of(out, len(self._layout.results), self._name)
+        return list(_flat(entries, self._layout.results, f"{self._name}: out", optional=True))
+
+    def results(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
+        """The results with one object for both arrays of slices."""
+        parts = iter(arrays)
         return tuple(
             next(parts) if shape is None else RowSlices(next(parts), next(parts), shape)
-            for shape in self.layout.results
+            for shape in self._layout.results
         )
-
-    def attempt(self, arrays: tuple[object, ...], out: object) -> tuple[Any, ...] | None:
-        """None: Python unpacks the arrays of slices."""
-        return None
-
-    def lay_out(self, layout: Layout) -> None:
-        """Set the layout of slices, before the first call."""
-        self.layout = layout
-        self._messages.group_results([1 if shape is None else 2 for shape in layout.results])
-
-    def _flat_out(self, out: object) -> list[object]:
-        entries = entries_of(out, len(self.layout.results), self.name)
-        return list(_flat(entries, self.layout.results, f"{self.name}: out", optional=True))
 
 
 def _flat(

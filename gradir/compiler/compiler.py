@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import DenseArrayBase, ModuleOp
 from xdsl.dialects.func import FuncOp
 
 from gradir.codegen.driver.program import emit_program
 from gradir.codegen.text.target import MachineTarget, host
 from gradir.compiler.pipeline import Machine, Plans, run_stages
 from gradir.dialects.base.attribute_names import MEMORY_LIMIT
+from gradir.dialects.base.attributes import integers_of
 from gradir.dialects.base.deferred import deferred
 from gradir.dialects.grad.host_call import HostCallOp
 from gradir.interpreter.known_programs import check_program
+from gradir.passes.analysis.arguments import READ_RESULTS
 from gradir.passes.buffers.plan_memory import MemoryPlan
-from gradir.runtime.emission import emitted
+from gradir.runtime import jit
 from gradir.runtime.executable import Executable
-from gradir.runtime.jit import CompiledObject, compile_object
+from gradir.runtime.jit import CompiledObject
 from gradir.runtime.native_code import NativeCode, loaded, runnable
-from gradir.runtime.slices import slices_layout
+from gradir.runtime.packed import Layout, slices_layout
 from gradir.runtime.threads import thread_count
 from gradir.symbols import check_signature, function_named
 
@@ -57,7 +59,23 @@ def native_code(
     """The native code of one function; uses up the module. `stages` runs all stages."""
     layout = slices_layout(alone(module, function))
     compiled, plan = _placed(module, function, machine, stages)
-    return emitted(compiled, machine.threads, machine.target, plan, layout, profile)
+    return emit_code(compiled, machine, plan, layout, profile)
+
+
+def emit_code(
+    function: FuncOp,
+    machine: Machine,
+    plan: MemoryPlan | None = None,
+    layout: Layout | None = None,
+    profile: bool = False,
+) -> NativeCode:
+    """The native code of a function at buffer level; with `profile` it takes its times."""
+    program = emit_program(function, machine.target, machine.threads, profile)
+    compiled = jit.compile_object(program.text, machine.target)
+    found = function.attributes.get(READ_RESULTS)
+    is_read = isinstance(found, DenseArrayBase)
+    read = tuple(integers_of(cast(DenseArrayBase[Any], found))) if is_read else ()
+    return NativeCode(program, compiled.data, machine.threads, plan, read, layout, compiled.times)
 
 
 def emit_object(
@@ -66,7 +84,7 @@ def emit_object(
     """The object file of one function for any target; uses up the module."""
     alone(module, function)
     compiled, _ = _placed(module, function, Machine(target, threads))
-    return compile_object(emit_program(compiled, target, threads).text, target)
+    return jit.compile_object(emit_program(compiled, target, threads).text, target)
 
 
 def alone(module: ModuleOp, function: str) -> FuncOp:

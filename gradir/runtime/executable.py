@@ -28,9 +28,8 @@ from gradir.runtime.checked_call import CheckedCall
 from gradir.runtime.memory import Block, ResultBuffer, shared_pool
 from gradir.runtime.messages import Messages
 from gradir.runtime.native_call import NativeCall, Runner
+from gradir.runtime.packed import Layout, SliceParts, TapeBoxes
 from gradir.runtime.recompiled import Recompiled
-from gradir.runtime.slices import Layout, SliceParts
-from gradir.runtime.tape_boxes import TapeBoxes
 from gradir.runtime.team import Team
 
 if TYPE_CHECKING:
@@ -50,8 +49,8 @@ class Executable(Recompiled):
     Inputs are NumPy arrays, CPU arrays that speak DLPack, and for rank 0 also Python numbers; dtype
     and shape must be exactly those of the function. Contiguous arrays are read in place, others are
     copied. `out` holds one array, or None, for each result: C-contiguous, of the result's dtype
-    and shape, sharing no memory with an input or another entry. Row slices are `RowSlices`, in `out`
-    too, and tapes are what a call of another function has returned.
+    and shape, sharing no memory with an input or another entry. Row slices are `RowSlices`, also in
+    `out`, and a tape is an object that another function has returned.
     """
 
     def __init__(

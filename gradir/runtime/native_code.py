@@ -24,7 +24,7 @@ from gradir.passes.buffers.plan_memory import MemoryPlan
 from gradir.runtime import jit, pool, threads
 from gradir.runtime.callbacks import callback_address
 from gradir.runtime.executable import Executable
-from gradir.runtime.slices import Layout
+from gradir.runtime.packed import Layout
 
 if TYPE_CHECKING:
     from gradir.runtime.host import HostCalls

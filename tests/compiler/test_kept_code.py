@@ -337,7 +337,8 @@ import os
 import time
 import numpy as np
 import gradir
-from gradir.runtime import emission, fixed_code, jit
+from gradir.compiler import compiler
+from gradir.runtime import fixed_code, jit
 
 emitted = [0]
 compile_object = jit.compile_object

@@ -22,10 +22,11 @@ from gradir.dialects.grad.host_call import HostCallOp
 from gradir.errors import ArgumentError, ArgumentTypeError
 from gradir.frontends.tracing.trace import Traced
 from gradir.frontends.tracing.trees import LEAF, NO_NAMES, Tree, leaves_like
-from gradir.frontends.transforms.donation import Donation, has_donated
-from gradir.frontends.transforms.in_place import (
+from gradir.frontends.transforms.donation import (
+    Donation,
     Taken,
     fitting,
+    has_donated,
     inputs_beside,
     taken_by,
     with_in_out,

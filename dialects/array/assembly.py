@@ -19,7 +19,7 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from gradir.dialects.array.joining import Piece, joined, pad_value
+from gradir.dialects.array.joining import JoinedPart, joined, pad_value
 from gradir.dialects.array.movement import BroadcastToOp
 from gradir.dialects.array.reductions import SumOp, reshaped
 from gradir.dialects.array.slicing import ConcatOp, padded_back, part
@@ -84,7 +84,7 @@ class StackOp(TensorOp):
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         rank = len(shape_of(self.y.type))
         access = Access.of_dims(rank, [d for d in range(rank) if d != self.axis])
-        pieces = [Piece(x, 1, access) for x in operands]
+        pieces = [JoinedPart(x, 1, access) for x in operands]
         return joined(emitter, self.y.type, self.axis, pieces)
 
     def numpy(self, *arrays: Any) -> Any:

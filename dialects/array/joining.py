@@ -27,7 +27,7 @@ SHORT_PART = 16
 
 
 @dataclass(frozen=True)
-class Piece:
+class JoinedPart:
     """An operand, its extent along the axis, and its subscripts over its own part of the result."""
 
     value: SSAValue
@@ -36,7 +36,7 @@ class Piece:
 
 
 def joined(
-    emitter: Emitter, type_: Attribute, axis: int, pieces: Sequence[Piece]
+    emitter: Emitter, type_: Attribute, axis: int, pieces: Sequence[JoinedPart]
 ) -> list[SSAValue]:
     """The pieces in order: few of them by one nest, which can fuse with others.
 
@@ -50,7 +50,7 @@ def joined(
     return build(emitter, type_, axis, list(zip(pieces, starts, strict=True)))
 
 
-Placed = list[tuple[Piece, int]]
+Placed = list[tuple[JoinedPart, int]]
 
 
 def _moved(rank: int, axis: int, start: int) -> Access:

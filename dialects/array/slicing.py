@@ -10,7 +10,7 @@ from xdsl.irdl import irdl_op_definition, result_def, traits_def, var_operand_de
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from gradir.dialects.array.joining import Piece, joined, pad_value
+from gradir.dialects.array.joining import JoinedPart, joined, pad_value
 from gradir.dialects.array.movement import ExpandDimsOp, MovementOp, ReshapeOp
 from gradir.dialects.array.supports import padded_support, placed_support
 from gradir.dialects.base.access import Access, dim_row
@@ -284,7 +284,7 @@ class ConcatOp(TensorOp):
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         identity = Access.identity(len(shape_of(self.y.type)))
-        pieces = [Piece(x, shape_of(x.type)[self.axis], identity) for x in operands]
+        pieces = [JoinedPart(x, shape_of(x.type)[self.axis], identity) for x in operands]
         return joined(emitter, self.y.type, self.axis, pieces)
 
     def numpy(self, *xs: Any) -> Any:

@@ -19,14 +19,14 @@ _START = len(MAGIC) + DIGEST_BYTES
 
 
 @dataclass(frozen=True)
-class Entry:
+class CacheEntry:
     """What is kept under a key: values of JSON, and blobs of bytes."""
 
     said: Any
     blobs: Sequence[bytes] = ()
 
 
-def sealed(key: str, entry: Entry) -> bytes:
+def sealed(key: str, entry: CacheEntry) -> bytes:
     """The bytes of an entry."""
     said = {"key": key, "said": entry.said, "sizes": [len(blob) for blob in entry.blobs]}
     text = json.dumps(said, separators=(",", ":")).encode()
@@ -34,7 +34,7 @@ def sealed(key: str, entry: Entry) -> bytes:
     return MAGIC + _digest(body) + body
 
 
-def unsealed(key: str, data: bytes) -> Entry | None:
+def unsealed(key: str, data: bytes) -> CacheEntry | None:
     """The entry in some bytes; None unless they are those of `sealed`, to the last bit."""
     body = memoryview(data)[_START:]
     if not data.startswith(MAGIC) or data[len(MAGIC) : _START] != _digest(body):
@@ -47,7 +47,7 @@ def unsealed(key: str, data: bytes) -> Entry | None:
     for size in said["sizes"]:
         blobs.append(bytes(body[end : end + size]))
         end += size
-    return Entry(said["said"], blobs)
+    return CacheEntry(said["said"], blobs)
 
 
 def _digest(body: bytes | memoryview) -> bytes:

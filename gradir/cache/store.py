@@ -11,7 +11,7 @@ import os
 from dataclasses import dataclass
 from hashlib import blake2b
 
-from gradir.cache.entry import Entry, sealed, unsealed
+from gradir.cache.entry import CacheEntry, sealed, unsealed
 from gradir.cache.folder import Folder
 from gradir.cache.versions import is_current, versions
 from gradir.errors import GradirError
@@ -68,7 +68,7 @@ def key_of(kind: str, *parts: object) -> str | None:
     return blake2b(text.encode(), digest_size=32).hexdigest()
 
 
-def find(key: str | None) -> Entry | None:
+def find(key: str | None) -> CacheEntry | None:
     """The entry of a key."""
     if key is None:
         return None
@@ -81,7 +81,7 @@ def find(key: str | None) -> Entry | None:
     return found
 
 
-def keep(key: str | None, entry: Entry) -> None:
+def keep(key: str | None, entry: CacheEntry) -> None:
     """Store an entry, if there is a folder that takes it."""
     if key is not None and is_current():
         counts.written += _folder().write(_name(key), sealed(key, entry), _limit())

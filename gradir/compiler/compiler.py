@@ -22,7 +22,7 @@ from gradir.runtime import jit
 from gradir.runtime.executable import Executable
 from gradir.runtime.jit import CompiledObject
 from gradir.runtime.native_code import NativeCode, loaded, runnable
-from gradir.runtime.packed import Layout, slices_layout
+from gradir.runtime.packed import SlicesLayout, slices_layout
 from gradir.runtime.threads import thread_count
 from gradir.symbols import check_signature, function_named
 
@@ -66,7 +66,7 @@ def emit_code(
     function: FuncOp,
     machine: Machine,
     plan: MemoryPlan | None = None,
-    layout: Layout | None = None,
+    layout: SlicesLayout | None = None,
     profile: bool = False,
 ) -> NativeCode:
     """The native code of a function at buffer level; with `profile` it takes its times."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from gradir.cache.entry import Entry
+from gradir.cache.entry import CacheEntry
 from gradir.cache.store import find, is_on, keep, key_of
 from gradir.checks import VALIDATE_VARIABLE, is_asked_for
 from gradir.codegen.driver.growing_memory import limit_of_machine
@@ -74,15 +74,15 @@ def executable(
     return loaded(code, target, functions or {})
 
 
-def packed(code: NativeCode) -> Entry:
+def packed(code: NativeCode) -> CacheEntry:
     """The code as an entry; LLVM's text and the times of its compilation aside."""
     text = zlib.compress(code.program.text.encode(), COMPRESSION)
     blobs = [text]
     bare = replace(code, program=replace(code.program, text=""), times=None)
-    return Entry(described(bare, blobs), blobs)
+    return CacheEntry(described(bare, blobs), blobs)
 
 
-def unpacked(entry: Entry) -> NativeCode:
+def unpacked(entry: CacheEntry) -> NativeCode:
     """The code in an entry of `packed`."""
     code = restored(NativeCode, entry.said, entry.blobs)
     text = zlib.decompress(entry.blobs[0]).decode()

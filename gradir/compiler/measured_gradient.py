@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ModuleOp
 
-from gradir.cache.entry import Entry
+from gradir.cache.entry import CacheEntry
 from gradir.cache.store import find, is_on, keep, key_of
 from gradir.checks import VALIDATE_VARIABLE, is_asked_for
 from gradir.passes.gradient import gradient_pass
@@ -58,7 +58,7 @@ class KeptNote:
         return None if found is None else found.said
 
     def write(self, said: Any) -> None:
-        keep(self.key, Entry(said))
+        keep(self.key, CacheEntry(said))
 
 
 def measure_here() -> ArenaBytes:

@@ -14,8 +14,8 @@ from gradir.diagnostics import Diagnostic, Sources, diagnostic_of, render
 from gradir.dialects.base.diagnostics import LocatedError, Place, kind_name, location_of
 from gradir.explain.derivatives import Derivatives, primal_name
 from gradir.explain.numbers import first_bad, floats_of, is_finite, number_text, place_text
-from gradir.explain.origin import Origin, Step, origin_of, works_on_elements
-from gradir.explain.recorder import Event, Recorder, Replay, Trip, replayed
+from gradir.explain.origin import Origin, OriginStep, origin_of, works_on_elements
+from gradir.explain.recorder import Event, RecordedCall, Recorder, Trip, replayed
 
 Note = tuple[str, Place]
 
@@ -77,7 +77,7 @@ def _explanation(
     return Explanation(finite, found, message if finite else render(found, sources))
 
 
-def _about_arguments(replay: Replay, labels: Labels, between: str) -> str:
+def _about_arguments(replay: RecordedCall, labels: Labels, between: str) -> str:
     """Which arguments are not finite."""
     rows = zip(labels.arguments, replay.arguments, strict=True)
     found = [f"argument {name} {_which(a)}" for name, a in rows if not is_finite(a)]
@@ -135,14 +135,14 @@ class _Words:
             return number_text(step.event and self._read(step))
         return "not finite"
 
-    def _read(self, step: Step) -> Any:
+    def _read(self, step: OriginStep) -> Any:
         for operand in step.event.operands:
             array = floats_of(operand)
             if array is not None and not is_finite(operand):
                 return array[first_bad(array)]
         return np.nan
 
-    def _step(self, step: Step) -> str:
+    def _step(self, step: OriginStep) -> str:
         """`array.log of x = 0.0 is -inf at [3]`."""
         event, number = step.event, number_text(step.number)
         value = step.value
@@ -171,7 +171,7 @@ class _Words:
             yield f"the {word} comes from here", source
 
 
-def _blamed(origin: Origin, derivatives: Derivatives) -> Step | None:
+def _blamed(origin: Origin, derivatives: Derivatives) -> OriginStep | None:
     """The step to blame: the first, but for a constant what made nan of it, or chose it."""
     if origin.argument is not None:
         return None
@@ -185,7 +185,7 @@ def _blamed(origin: Origin, derivatives: Derivatives) -> Step | None:
     return origin.turn or (after if _is_of(first, after) else first)
 
 
-def _is_of(constant: Step, step: Step) -> bool:
+def _is_of(constant: OriginStep, step: OriginStep) -> bool:
     """Whether a constant is one of the rule of an op, not of the program."""
     return location_of(constant.event.op) == location_of(step.event.op)
 
@@ -194,7 +194,7 @@ def _name(value: SSAValue) -> str:
     return f" {value.name_hint}" if value.name_hint else ""
 
 
-def _operands(step: Step) -> str:
+def _operands(step: OriginStep) -> str:
     """The operands: elements at the place for an op on elements, else the extent of each."""
     event = step.event
     values = zip(event.op.operands, event.operands, strict=True)
@@ -208,7 +208,7 @@ def _listed(texts: Sequence[str]) -> str:
     return f"{', '.join(most)} and {last}" if most else last
 
 
-def _element_text(value: SSAValue, operand: Any, step: Step) -> str:
+def _element_text(value: SSAValue, operand: Any, step: OriginStep) -> str:
     number = number_text(np.asarray(operand)[step.index])
     return f"{value.name_hint} = {number}" if value.name_hint else number
 
@@ -224,7 +224,7 @@ def _whole_text(value: SSAValue, operand: Any) -> str:
     return f"{name} = {low}" if low == high else f"{name} (from {low} to {high})"
 
 
-def _known(step: Step) -> str:
+def _known(step: OriginStep) -> str:
     """The operands of the op that a step is a derivative of, where they are known."""
     rows = step.event.primals.items()
     shape = np.shape(step.event.results[step.result])

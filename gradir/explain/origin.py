@@ -27,7 +27,7 @@ HARMLESS = 1.0
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class OriginStep:
     """An element on the way: the result of an event, and the element's index and number."""
 
     event: Event
@@ -50,12 +50,12 @@ class Origin:
     `argument` is the number of the argument that had the element already, at `index`.
     """
 
-    steps: Sequence[Step]
+    steps: Sequence[OriginStep]
     argument: int | None = None
     index: Index = ()
 
     @property
-    def turn(self) -> Step | None:
+    def turn(self) -> OriginStep | None:
         """The step at which an infinite number became nan."""
         for step, before in zip(self.steps, self.steps[1:], strict=False):
             if np.isnan(step.number) and not np.isnan(before.number):
@@ -68,9 +68,9 @@ def origin_of(recorder: Recorder, value: Any) -> Origin:
     array = floats_of(value)
     assert array is not None
     made, index = _maker(recorder, value), first_bad(array)
-    steps: list[Step] = []
+    steps: list[OriginStep] = []
     while made is not None and made.event is not None:
-        steps.append(Step(made.event, made.number, index))
+        steps.append(OriginStep(made.event, made.number, index))
         found = _before(recorder, steps[-1])
         if found is None:
             return Origin(steps)
@@ -92,7 +92,7 @@ def _element(value: Any, index: Index) -> Any:
     return array[index]
 
 
-def _before(recorder: Recorder, step: Step) -> tuple[Any, Index] | None:
+def _before(recorder: Recorder, step: OriginStep) -> tuple[Any, Index] | None:
     """The operand, and its element, that made the element of a step what it is; None if none."""
     event = step.event
     bad = [o for o in event.operands if not is_finite(o)]
@@ -122,7 +122,7 @@ def _is_repeatable(op: Operation) -> bool:
     return not isinstance(op, HostCallOp) and not op.name.startswith("comm.")
 
 
-def _beside(recorder: Recorder, step: Step, bad: Sequence[Any]) -> tuple[Any, Index] | None:
+def _beside(recorder: Recorder, step: OriginStep, bad: Sequence[Any]) -> tuple[Any, Index] | None:
     """The operand with an element at the place that is not finite: nan for nan, if there is one."""
     index, number = step.index, step.number
     found = [o for o in bad if not np.isfinite(_element(o, index))]
@@ -133,7 +133,7 @@ def _beside(recorder: Recorder, step: Step, bad: Sequence[Any]) -> tuple[Any, In
     return (found[0], index) if found else None
 
 
-def _matters(recorder: Recorder, step: Step, operand: Any) -> bool:
+def _matters(recorder: Recorder, step: OriginStep, operand: Any) -> bool:
     """Whether the element of the result changes with the operand's element at its place."""
     harmless = np.array(operand)
     harmless[step.index] = HARMLESS
@@ -146,7 +146,7 @@ def _is_same(one: Any, other: Any) -> bool:
     return bool(one == other) or bool(np.isnan(one) and np.isnan(other))
 
 
-def _again(recorder: Recorder, step: Step, operands: Sequence[Any]) -> Any:
+def _again(recorder: Recorder, step: OriginStep, operands: Sequence[Any]) -> Any:
     """The element of a step for other operands; None where the op cannot take them."""
     try:
         with np.errstate(all="ignore"):
@@ -156,7 +156,7 @@ def _again(recorder: Recorder, step: Step, operands: Sequence[Any]) -> Any:
     return _element(results[step.result], step.index)
 
 
-def _narrowed(recorder: Recorder, step: Step) -> tuple[Any, Index] | None:
+def _narrowed(recorder: Recorder, step: OriginStep) -> tuple[Any, Index] | None:
     """One of the fewest elements of operands that still make the element of a step not finite.
 
     (None, ()) where it is not finite without any; None where the op cannot be asked.

@@ -130,7 +130,7 @@ def _trip_count(op: Operation, operands: Sequence[Any]) -> int | None:
 
 
 @dataclass(frozen=True)
-class Replay:
+class RecordedCall:
     """A call that has been run again: its arguments and results, and the recorder of the run."""
 
     function: FuncOp
@@ -139,7 +139,9 @@ class Replay:
     recorder: Recorder
 
 
-def replayed(module: ModuleOp, name: str, arrays: Sequence[Any], out: object = None) -> Replay:
+def replayed(
+    module: ModuleOp, name: str, arrays: Sequence[Any], out: object = None
+) -> RecordedCall:
     """Run `@name` with the arguments, `out` as for the interpreter, and record it."""
     function = function_named(module, name)
     arguments = check_arguments(function, all_arguments(function, arrays, out))
@@ -151,4 +153,4 @@ def replayed(module: ModuleOp, name: str, arrays: Sequence[Any], out: object = N
                 recorder.note(cast(Any, argument).values, Made(None, k))
     with np.errstate(all="ignore"):
         results = recorder.call(function, arguments)
-    return Replay(function, arguments, results, recorder)
+    return RecordedCall(function, arguments, results, recorder)

@@ -20,7 +20,7 @@ from gradir.frontends.tracing.trace import argument_names, function_name, traced
 from gradir.frontends.tracing.tracing import tracing
 from gradir.frontends.tracing.trees import Tree, flatten
 from gradir.frontends.transforms.wrapped import Parts, Wrapped
-from gradir.interop.programs import Differentiable, Options
+from gradir.interop.programs import Differentiable, WrapOptions
 
 ErrorT = TypeVar("ErrorT", bound=GradirError)
 
@@ -48,7 +48,7 @@ class Foreign(Wrapped, ABC):
     common: frozenset[type] = frozenset()
     """Those for which calls with nothing else are made fast."""
 
-    def __init__(self, function: Callable[..., Any], options: Options, parts: Parts):
+    def __init__(self, function: Callable[..., Any], options: WrapOptions, parts: Parts):
         if not callable(function):
             raise ArgumentTypeError(f"function: expected a Python function, got {function!r}")
         super().__init__(function, parts)

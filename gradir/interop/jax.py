@@ -16,7 +16,7 @@ from gradir.errors import ArgumentTypeError
 from gradir.frontends.tracing.trees import Tree
 from gradir.interop.foreign import Foreign, refused
 from gradir.interop.packages import package
-from gradir.interop.programs import Differentiable, Options
+from gradir.interop.programs import Differentiable, WrapOptions
 
 jax: Any = package("jax", "jax")
 _derivatives: Any = package("jax.custom_derivatives", "jax")
@@ -37,9 +37,9 @@ def wrap(
     Arguments and results are arrays, and nested tuples, lists and dicts of them. Other leaves of
     the arguments, Python numbers too, are static: hashable, and a program is compiled for each of
     their values. Reverse mode is there to every order, forward mode is not. vmap calls the program
-    for one member after the other. Options are those of gradir.grad and gradir.jit.
+    for one member after the other. WrapOptions are those of gradir.grad and gradir.jit.
     """
-    return JaxFunction(function, Options(policy, memory_limit, threads))
+    return JaxFunction(function, WrapOptions(policy, memory_limit, threads))
 
 
 class JaxFunction(Foreign):
@@ -47,7 +47,7 @@ class JaxFunction(Foreign):
 
     array, types, captured = "an array of JAX", jax.Array, jax.errors.ConcretizationTypeError
 
-    def __init__(self, function: Callable[..., Any], options: Options):
+    def __init__(self, function: Callable[..., Any], options: WrapOptions):
         super().__init__(function, options, (JaxFunction, (function, options)))
 
     def flattened(self, arguments: Any) -> tuple[list[Any], Tree]:

@@ -29,7 +29,7 @@ MadeT = TypeVar("MadeT")
 
 
 @dataclass(frozen=True)
-class Options:
+class WrapOptions:
     """The options of all programs of one function: those of gradir.grad and gradir.jit."""
 
     policy: str = "keep_all"
@@ -43,7 +43,7 @@ class Differentiable(Program):
     `floating` are its floating arguments, `of` its floating results.
     """
 
-    def __init__(self, module: Module, name: str, options: Options):
+    def __init__(self, module: Module, name: str, options: WrapOptions):
         super().__init__(traced_function(module, name), options.threads)
         self._options = options
         type_ = function_named(module.op, name).function_type
@@ -60,7 +60,7 @@ class Differentiable(Program):
         type_ = self.results[place]
         return shape_of(type_), numpy_dtype(element_of(type_))
 
-    def halves(self, wrt: tuple[int, ...]) -> Halves:
+    def halves(self, wrt: tuple[int, ...]) -> DerivativeHalves:
         """The two halves of the derivative of all floating results in the arguments `wrt`."""
         return self._derived.find_or_make(("split", wrt), lambda: self._split(wrt))
 
@@ -72,14 +72,14 @@ class Differentiable(Program):
         """What a system makes of the program once."""
         return self._derived.find_or_make(system, make)
 
-    def _split(self, wrt: Sequence[int]) -> Halves:
+    def _split(self, wrt: Sequence[int]) -> DerivativeHalves:
         both = self._differentiate(wrt, "split")
         forward, backward = f"{self.name}_fwd", f"{self.name}_bwd"
         inner, count = function_named(both.op, forward), len(self.results)
         places, kept = _residuals(inner, count)
         types = [value.type for value in _returned(inner)[count:]]
         shortened = _returning(both, forward, [*range(count), *kept])
-        return Halves(
+        return DerivativeHalves(
             Differentiable(shortened, forward, self._options),
             Differentiable(both, backward, self._options),
             tuple(places),
@@ -101,7 +101,7 @@ class Differentiable(Program):
 
 
 @dataclass(frozen=True)
-class Halves:
+class DerivativeHalves:
     """The forward half returns the results and what is kept, the backward half the gradients.
 
     The backward half takes the residuals, then the cotangents of the floating results.
@@ -128,7 +128,7 @@ def _returned(function: FuncOp) -> Sequence[SSAValue]:
 
 
 def _residuals(forward: FuncOp, count: int) -> tuple[list[int], list[int]]:
-    """The place of each residual, see Halves; and, of those kept, that among all returned."""
+    """The places of the residuals, see DerivativeHalves; the places of the kept results."""
     arguments = forward.body.block.args
     returned = _returned(forward)
     known: list[SSAValue] = [*arguments, *returned[:count]]

@@ -16,7 +16,7 @@ import numpy as np
 from gradir.errors import ArgumentError, ArgumentTypeError, TraceError
 from gradir.interop.foreign import Foreign, refused
 from gradir.interop.packages import package
-from gradir.interop.programs import Differentiable, Halves, Options
+from gradir.interop.programs import DerivativeHalves, Differentiable, WrapOptions
 
 torch: Any = package("torch", "torch")
 _forward_ad: Any = package("torch.autograd.forward_ad", "torch")
@@ -44,7 +44,7 @@ def wrap(
     arguments are kept for backward only as far as the gradients read them. `policy` and
     `memory_limit` are those of gradir.grad, `threads` that of gradir.jit.
     """
-    options = Options(policy, memory_limit, threads)
+    options = WrapOptions(policy, memory_limit, threads)
     return TorchFunction(function, options, once_differentiable)
 
 
@@ -54,7 +54,7 @@ class TorchFunction(Foreign):
     array, types, captured = "a tensor", torch.Tensor, BufferError
     common = frozenset((torch.Tensor, torch.nn.Parameter))
 
-    def __init__(self, function: Callable[..., Any], options: Options, is_once: bool):
+    def __init__(self, function: Callable[..., Any], options: WrapOptions, is_once: bool):
         super().__init__(function, options, (TorchFunction, (function, options, is_once)))
         self._node = GradirCallOnce if is_once else GradirCall
 
@@ -89,7 +89,7 @@ class _Call(NamedTuple):
     """What a node runs: a program, its derivative in the arguments `wrt`."""
 
     program: Differentiable
-    halves: Halves
+    halves: DerivativeHalves
     wrt: tuple[int, ...]
     held: Sequence[tuple[Any, int]]
     """The arguments that only create_graph reads, and their versions."""
@@ -100,7 +100,11 @@ class GradirCallOnce(torch.autograd.Function):
 
     @classmethod
     def called(
-        cls, program: Differentiable, halves: Halves, wrt: tuple[int, ...], tensors: Sequence[Any]
+        cls,
+        program: Differentiable,
+        halves: DerivativeHalves,
+        wrt: tuple[int, ...],
+        tensors: Sequence[Any],
     ) -> Sequence[Any]:
         """The results of a new node."""
         return cls.apply(_Call(program, halves, wrt, ()), *tensors)
@@ -163,7 +167,11 @@ class GradirCall(GradirCallOnce):
 
     @classmethod
     def called(
-        cls, program: Differentiable, halves: Halves, wrt: tuple[int, ...], tensors: Sequence[Any]
+        cls,
+        program: Differentiable,
+        halves: DerivativeHalves,
+        wrt: tuple[int, ...],
+        tensors: Sequence[Any],
     ) -> Sequence[Any]:
         held = [(_held(tensors[k]), tensors[k]._version) for k in halves.unread]
         return cls.apply(_Call(program, halves, wrt, held), *tensors)

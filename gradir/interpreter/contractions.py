@@ -16,7 +16,7 @@ import numpy as np
 from gradir.dialects.base.access import Access
 from gradir.dialects.loopnest.loopnest import ContractOp
 from gradir.interpreter.conversions import as_elements
-from gradir.interpreter.nests import Grid, outputs_of, read_elements
+from gradir.interpreter.nests import RunGrid, outputs_of, read_elements
 from gradir.runtime.arrays import dtype_of
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -26,7 +26,7 @@ def contract_values(op: ContractOp, operands: Sequence[Array]) -> list[Array]:
     """The results of a contraction, given its inputs and inits."""
     count = len(op.inputs)
     inputs, inits = operands[:count], operands[count:]
-    grid = Grid(op, tuple(1 if r == "k" else n for n, r in _dims(op)))
+    grid = RunGrid(op, tuple(1 if r == "k" else n for n, r in _dims(op)))
     grid.values[op.body.block.args[0]] = as_elements(_summed(op, grid, inputs), op.accumulator_type)
     return outputs_of(op, grid, grid.run(inputs), inits)
 
@@ -35,7 +35,7 @@ def _dims(op: ContractOp) -> list[tuple[int, str]]:
     return list(zip(op.extents, op.dim_roles, strict=True))
 
 
-def _summed(op: ContractOp, grid: Grid, inputs: Sequence[Array]) -> Array:
+def _summed(op: ContractOp, grid: RunGrid, inputs: Sequence[Array]) -> Array:
     """The sums of the products of the two factors, over the grid without k."""
     dtype = dtype_of(op.accumulator_type)
     wide = np.dtype(np.float32) if dtype.itemsize == 2 and dtype.kind not in "iu" else dtype

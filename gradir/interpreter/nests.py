@@ -55,12 +55,12 @@ _SPECIAL: dict[type[SpecialOp], Callable[[Array], Array]] = {
 def nest_values(op: NestOp, operands: Sequence[Array]) -> list[Array]:
     """The results of a nest, given its inputs and inits."""
     inputs, inits = operands[: len(op.inputs)], operands[len(op.inputs) :]
-    grid = Grid(op, op.extents)
+    grid = RunGrid(op, op.extents)
     return outputs_of(op, grid, grid.run(inputs), inits)
 
 
 def outputs_of(
-    op: LoopOp, grid: Grid, yielded: Sequence[Array], inits: Sequence[Array]
+    op: LoopOp, grid: RunGrid, yielded: Sequence[Array], inits: Sequence[Array]
 ) -> list[Array]:
     """The results of a nest or a contraction from what its body yields on the grid."""
     starts = dict(zip(op.starting_outputs, inits, strict=True))
@@ -83,7 +83,7 @@ def outputs_of(
 # The body.
 
 
-class Grid:
+class RunGrid:
     """A run of a body on the whole grid: each value is an array of the shape of the bounds."""
 
     def __init__(self, op: LoopOp, bounds: tuple[int, ...]):
@@ -137,7 +137,7 @@ def body_value(op: Operation, operands: Sequence[Array]) -> Any:
             raise LocatedError(f"{op.name}: the interpreter does not know this op", op)
 
 
-def read_elements(grid: Grid, array: Array, access: Access, pad: Attribute | None) -> Array:
+def read_elements(grid: RunGrid, array: Array, access: Access, pad: Attribute | None) -> Array:
     """The element of an array at each place of the grid, or the pad outside."""
     places, inside = _places(grid.bounds, access, array.shape, ())
     flat = _signed(array).reshape(-1)

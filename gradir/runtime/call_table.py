@@ -10,7 +10,7 @@ from typing import Any
 from gradir.codegen.driver.growing_memory import POINTER
 from gradir.runtime import threads
 from gradir.runtime.callbacks import take_raised
-from gradir.runtime.memory import Block
+from gradir.runtime.memory import MemoryBlock
 from gradir.runtime.native_call import NativeCall, Runner, decline, is_due, note_call
 
 
@@ -26,7 +26,7 @@ class CallTable:
         self.table: Any = (ctypes.c_int64 * words)()
         self.address = ctypes.addressof(self.table)
         self.growing = growing
-        self.block: Block | None = None
+        self.block: MemoryBlock | None = None
         self.native = native
         self.run: Runner = native.runner(self.address) if is_due() else decline
         self.prepare()

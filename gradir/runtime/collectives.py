@@ -36,7 +36,7 @@ from gradir.runtime import jit, mpi
 from gradir.runtime.arrays import ArraySpec, spec_of
 from gradir.runtime.fixed_code import fixed_object
 from gradir.runtime.native_functions import NativeFunction
-from gradir.runtime.operator_layout import Operator
+from gradir.runtime.operator_layout import NativeOperator
 from gradir.runtime.threads import library_function
 
 Argument: TypeAlias = int | tuple[int, int]
@@ -87,7 +87,7 @@ class Collective:
             *(kind, functions[START_SYMBOL], self._words.ctypes.data, kept, None),
             finish=functions[FINISH_SYMBOL],
         )
-        self.function = HostFunction(site.callee, Operator(native))
+        self.function = HostFunction(site.callee, NativeOperator(native))
 
     @property
     def is_pending(self) -> bool:

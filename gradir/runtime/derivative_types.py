@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gradir.dialects.grad.host_functions import Spec
-from gradir.runtime.operator_layout import Layout, Operator
+from gradir.runtime.operator_layout import NativeOperator, OperatorLayout
 
 OF_RESULTS = "outputs", "cotangents", "out_tangents"
 """The groups with an array for each result of the op; others have one for each argument."""
@@ -17,7 +17,10 @@ Named = tuple[str, Spec]
 
 
 def misfit(
-    operator: Operator, layout: Layout, operands: Sequence[Spec], results: Sequence[Spec]
+    operator: NativeOperator,
+    layout: OperatorLayout,
+    operands: Sequence[Spec],
+    results: Sequence[Spec],
 ) -> str | None:
     """What is wrong with the types, as far as the arrays that are there tell; None for nothing."""
     known: tuple[dict[int, Named], dict[int, Named]] = {}, {}

@@ -25,10 +25,10 @@ from gradir.runtime.arrays import Array, ArraySpec, spec_of
 from gradir.runtime.call_table import CallTable
 from gradir.runtime.callbacks import take_raised
 from gradir.runtime.checked_call import CheckedCall
-from gradir.runtime.memory import Block, ResultBuffer, shared_pool
+from gradir.runtime.memory import MemoryBlock, ResultBuffer, shared_pool
 from gradir.runtime.messages import Messages
 from gradir.runtime.native_call import NativeCall, Runner
-from gradir.runtime.packed import Layout, SliceParts, TapeBoxes
+from gradir.runtime.packed import SliceParts, SlicesLayout, TapeBoxes
 from gradir.runtime.recompiled import Recompiled
 from gradir.runtime.team import Team
 
@@ -62,7 +62,7 @@ class Executable(Recompiled):
         plan: Any = None,
         times: jit.CompileTimes | None = None,
         read_results: Sequence[int] = (),
-        layout: Layout | None = None,
+        layout: SlicesLayout | None = None,
     ):
         self.program = program
         self.plan = plan
@@ -215,7 +215,7 @@ class Executable(Recompiled):
             team.note(size, end - start, end)
         return results
 
-    def _lend(self, call: CallTable) -> Block | None:
+    def _lend(self, call: CallTable) -> MemoryBlock | None:
         """Lend an arena, if the table has none of its own."""
         block = self._pool.take(self._arena_bytes, ARENA_SLACK)
         call.table[TABLE_ARGUMENTS] = block.address

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from gradir.cache.entry import Entry
+from gradir.cache.entry import CacheEntry
 from gradir.cache.store import find, keep, key_of
 from gradir.codegen.text.target import host
 from gradir.runtime.jit import compile_object
@@ -21,5 +21,5 @@ def fixed_object(text: str) -> bytes:
     if found is not None:
         return found.blobs[0]
     data = compile_object(text, target, level=0).data
-    keep(key, Entry(None, [data]))
+    keep(key, CacheEntry(None, [data]))
     return data

@@ -29,7 +29,7 @@ from gradir.runtime.arrays import ArraySpec, dtype_of
 from gradir.runtime.derivative_types import misfit
 from gradir.runtime.host_errors import failure
 from gradir.runtime.operator_calls import OperatorCall
-from gradir.runtime.operator_layout import TIMEOUT, Operator, layout_of
+from gradir.runtime.operator_layout import TIMEOUT, NativeOperator, layout_of
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -54,13 +54,13 @@ class HostCall:
     def timeout(self) -> float | None:
         """The seconds that a program waits for an async call."""
         function = self.function.function
-        return function.timeout if isinstance(function, Operator) else TIMEOUT
+        return function.timeout if isinstance(function, NativeOperator) else TIMEOUT
 
     @cached_property
     def operator(self) -> OperatorCall | None:
         """The call of a custom op; None for other functions. ExecutionError if it does not fit."""
         function = self.function.function
-        if not isinstance(function, Operator):
+        if not isinstance(function, NativeOperator):
             return None
         layout = layout_of(function, len(self.inputs), len(self.outputs), self.of)
         if layout is None:
@@ -130,7 +130,7 @@ def _check_types(op: HostCallOp, call: HostCall) -> None:
 
 def _check_needs(op: HostCallOp, function: HostFunction) -> None:
     """LocatedError for `deps` other than those of a custom op, which its backward relies on."""
-    if op.deps is None or not isinstance(function.function, Operator):
+    if op.deps is None or not isinstance(function.function, NativeOperator):
         return
     seeded = op.differentiable(op.outputs)
     found = dependencies(function.needs, len(op.inputs), len(op.outputs), seeded)

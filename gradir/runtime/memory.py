@@ -26,7 +26,7 @@ HUGE_PAGE_BYTES = 1 << 21
 GRANULE_BYTES = 1 << 16
 
 
-class Block:
+class MemoryBlock:
     """`size` bytes at `address`, which is a multiple of 4096 (of 2 MB for large blocks)."""
 
     __slots__ = ("_pages", "address", "returned", "size")
@@ -51,7 +51,7 @@ def _advise_huge_pages(pages: mmap.mmap) -> None:
         pass  # a kernel without huge pages: only slower
 
 
-class Pool:
+class MemoryPool:
     """Free blocks by size, oldest out first where `limit` bytes are exceeded. Thread-safe.
 
     `give` may run inside a finalizer, that is at any point of any thread, and so never waits.
@@ -60,14 +60,14 @@ class Pool:
     def __init__(self, limit: int):
         self.limit = limit
         self.held = 0
-        self._free: dict[int, deque[Block]] = {}
+        self._free: dict[int, deque[MemoryBlock]] = {}
         # the keys of `_free`, ascending
         self._sizes: list[int] = []
-        self._returned: deque[Block] = deque()
+        self._returned: deque[MemoryBlock] = deque()
         self._count = 0
         self._lock = short_lock()
 
-    def take(self, nbytes: int, slack: int = 1) -> Block:
+    def take(self, nbytes: int, slack: int = 1) -> MemoryBlock:
         """A block of at least `nbytes` with undefined contents.
 
         A free one may be up to `slack` times as large: for short uses, so that functions that run
@@ -83,11 +83,11 @@ class Pool:
                 self.held -= blocks[-1].size
                 return blocks.pop()
         try:
-            return Block(size)
+            return MemoryBlock(size)
         except (OSError, ValueError, OverflowError) as error:
             raise GradirError(f"no memory for a buffer of {nbytes} bytes: {error}") from None
 
-    def give(self, block: Block) -> None:
+    def give(self, block: MemoryBlock) -> None:
         """Hand a block back."""
         self._returned.append(block)
         if self._lock.acquire(blocking=False):
@@ -119,7 +119,7 @@ class Pool:
             oldest = min((b for b in self._free.values() if b), key=lambda b: b[0].returned)
             self.held -= oldest.popleft().size
 
-    def _larger(self, size: int, slack: int) -> deque[Block] | None:
+    def _larger(self, size: int, slack: int) -> deque[MemoryBlock] | None:
         """The free blocks of the least size above, up to `slack` times as much."""
         sizes = islice(self._sizes, bisect_left(self._sizes, size), None)
         near = takewhile(lambda other: other <= slack * size, sizes)
@@ -129,7 +129,7 @@ class Pool:
 class ResultBuffer:
     """Makes arrays of one shape on pooled blocks, by `make()`."""
 
-    def __init__(self, pool: Pool, shape: tuple[int, ...], dtype: np.dtype[Any], nbytes: int):
+    def __init__(self, pool: MemoryPool, shape: tuple[int, ...], dtype: np.dtype[Any], nbytes: int):
         self._pool, self._shape, self._dtype, self._nbytes = pool, shape, dtype, nbytes
         self._owner = _owner_type(nbytes)
 
@@ -145,8 +145,8 @@ def _owner_type(nbytes: int) -> Any:
     chars: Any = ctypes.c_char * nbytes
 
     class Owner(chars):
-        pool: Pool
-        block: Block
+        pool: MemoryPool
+        block: MemoryBlock
 
         def __del__(self) -> None:
             self.pool.give(self.block)
@@ -163,14 +163,14 @@ def _limit_from_environment() -> int:
     return int(text)
 
 
-_shared: Pool | None = None
+_shared: MemoryPool | None = None
 _shared_lock = short_lock()
 
 
-def shared_pool() -> Pool:
+def shared_pool() -> MemoryPool:
     """The pool of this process."""
     global _shared
     with _shared_lock:
         if _shared is None:
-            _shared = Pool(_limit_from_environment())
+            _shared = MemoryPool(_limit_from_environment())
         return _shared

@@ -16,7 +16,7 @@ import numpy as np
 from gradir.codegen.text.native_operators import CALL_PLACE, HOST_RECORD
 from gradir.runtime.arrays import Array, ArraySpec
 from gradir.runtime.native_functions import NativeFunction
-from gradir.runtime.operator_layout import Layout, Operator, Places
+from gradir.runtime.operator_layout import NativeOperator, OperatorLayout, Places
 
 ABI = 1
 ROLES = "forward", "backward", "jvp"
@@ -75,8 +75,8 @@ class NativeBlock:
 
     def __init__(
         self,
-        operator: Operator,
-        layout: Layout,
+        operator: NativeOperator,
+        layout: OperatorLayout,
         inputs: Sequence[ArraySpec],
         outputs: Sequence[ArraySpec],
         unread: frozenset[int],

@@ -24,7 +24,7 @@ from gradir.passes.buffers.plan_memory import MemoryPlan
 from gradir.runtime import jit, pool, threads
 from gradir.runtime.callbacks import callback_address
 from gradir.runtime.executable import Executable
-from gradir.runtime.packed import Layout
+from gradir.runtime.packed import SlicesLayout
 
 if TYPE_CHECKING:
     from gradir.runtime.host import HostCalls
@@ -50,7 +50,7 @@ class NativeCode:
     threads: int
     plan: MemoryPlan | None
     read_results: tuple[int, ...]
-    layout: Layout | None
+    layout: SlicesLayout | None
     times: jit.CompileTimes | None
 
 

@@ -15,7 +15,7 @@ Call = Callable[[tuple[Any, ...], Mapping[str, Any]], Any]
 _Node, _Way, _Ways = map(structure, ("node", "way", "ways"))
 
 
-class Node(NamedTuple):
+class WayNode(NamedTuple):
     """A node of a nesting before its children.
 
     `kind` is one of tree_call.py; `type` is the class that a value must have, or the function that
@@ -38,9 +38,9 @@ class Way:
 
     def __init__(
         self,
-        arguments: Sequence[Node],
+        arguments: Sequence[WayNode],
         leaves: int,
-        results: Sequence[Node],
+        results: Sequence[WayNode],
         attempt: Callable[[tuple[Any, ...]], tuple[Any, ...] | None],
         alone: tuple[Runner, Callable[[], Any]] | None,
     ):
@@ -69,6 +69,6 @@ def caller(
     return native_function(TREE_ENTRY, record, ways, places, containers)
 
 
-def _nodes(nodes: Sequence[Node]) -> Any:
+def _nodes(nodes: Sequence[WayNode]) -> Any:
     rows = [_Node(n.kind, id(n.type), n.count, id(n.keys)) for n in nodes]
     return (_Node * len(rows))(*rows)

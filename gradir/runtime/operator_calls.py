@@ -24,7 +24,7 @@ from gradir.runtime.host_errors import failure, late
 from gradir.runtime.margins import between_margins, margins_written
 from gradir.runtime.native_blocks import NativeBlock
 from gradir.runtime.native_functions import NativeFunction
-from gradir.runtime.operator_layout import Layout, Operator, Places
+from gradir.runtime.operator_layout import NativeOperator, OperatorLayout, Places
 from gradir.runtime.poison import (
     debug_poison,
     debug_unwritten,
@@ -38,8 +38,8 @@ from gradir.runtime.poison import (
 class OperatorCall:
     """A call of an operator in a program: its name in errors, and what it writes."""
 
-    operator: Operator
-    layout: Layout
+    operator: NativeOperator
+    layout: OperatorLayout
     place: str
     inputs: tuple[ArraySpec, ...]
     outputs: tuple[ArraySpec, ...]

@@ -20,7 +20,7 @@ TIMEOUT = 600.0
 
 
 @dataclass(frozen=True)
-class Operator:
+class NativeOperator:
     """A function of a custom op, and what it was declared to need.
 
     In Python: forward(inputs, outputs, req); backward(cotangents, inputs, outputs, grads, req);
@@ -40,7 +40,7 @@ class Operator:
 
 
 @dataclass(frozen=True)
-class Layout:
+class OperatorLayout:
     """The arguments of an operator's function: the tuples that it reads, and the one it writes.
 
     Each has a name, and an entry for each array of its kind.
@@ -71,14 +71,14 @@ class Layout:
 
 
 def layout_of(
-    operator: Operator, operands: int, results: int, of: FunctionType | None
-) -> Layout | None:
+    operator: NativeOperator, operands: int, results: int, of: FunctionType | None
+) -> OperatorLayout | None:
     """The layout of a call; None where its operands and results do not fit the operator."""
     if (operator.role == "forward") is not (of is None):
         return None
     if of is None:
         read = (("inputs", tuple(range(operands))),)
-        return Layout(read, ("outputs", tuple(range(results))))
+        return OperatorLayout(read, ("outputs", tuple(range(results))))
     inputs, outputs = len(of.inputs), len(of.outputs)
     active, seeded = (
         differentiable([is_float(t) for t in types], operator.state)
@@ -97,7 +97,7 @@ def layout_of(
     groups = (first, ("inputs", "in", inputs), ("outputs", "out", outputs))
     read = tuple((name, _places(kinds, kind, count)) for name, kind, count in groups)
     count = sum(place is not None for place in written[1])
-    return Layout(read, written) if (operands, results) == (len(kinds), count) else None
+    return OperatorLayout(read, written) if (operands, results) == (len(kinds), count) else None
 
 
 def _numbered(active: Sequence[int], count: int) -> Places:

@@ -27,19 +27,19 @@ Shapes = tuple[tuple[int, ...] | None, ...]
 
 
 @dataclass(frozen=True)
-class Layout:
+class SlicesLayout:
     """The arguments and the results of a function that are slices."""
 
     inputs: Shapes
     results: Shapes
 
 
-def slices_layout(function: FuncOp) -> Layout | None:
+def slices_layout(function: FuncOp) -> SlicesLayout | None:
     """The layout of a function; None without slices."""
     type_ = function.function_type
     in_out = in_out_results(function)
     passed = [t for k, t in enumerate(type_.inputs.data) if k not in in_out]
-    layout = Layout(_shapes(passed), _shapes(type_.outputs.data))
+    layout = SlicesLayout(_shapes(passed), _shapes(type_.outputs.data))
     return layout if any(s is not None for s in (*layout.inputs, *layout.results)) else None
 
 
@@ -53,7 +53,7 @@ class SliceParts:
     An entry of `out` for slices is None, or the RowSlices whose arrays are to be written.
     """
 
-    def __init__(self, layout: Layout, messages: Messages):
+    def __init__(self, layout: SlicesLayout, messages: Messages):
         self._layout, self._name = layout, messages.name
         messages.group_results([1 if shape is None else 2 for shape in layout.results])
 

@@ -27,7 +27,7 @@ ALIGNMENT = 64
 MEMORY_BYTES = text.POOL_BOXES + MAX_THREADS * text.BOX_BYTES
 
 
-class Pool:
+class ThreadPool:
     """The memory that threads meet in, and the number of threads that are ready."""
 
     def __init__(self) -> None:
@@ -81,21 +81,21 @@ class Pool:
         return not failed
 
 
-def shared() -> Pool:
+def shared() -> ThreadPool:
     """The pool of this process."""
     return _made[0] if _made else _make()
 
 
-def _make() -> Pool:
+def _make() -> ThreadPool:
     with _making:
         if not _made:
-            _made.append(Pool())
+            _made.append(ThreadPool())
             in_child(_made[0].forget_threads)
         return _made[0]
 
 
 _making = compiler_lock()
-_made: list[Pool] = []
+_made: list[ThreadPool] = []
 
 
 @cache

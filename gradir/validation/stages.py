@@ -35,7 +35,7 @@ PlansT = TypeVar("PlansT")
 MachineT = TypeVar("MachineT", contravariant=True)
 
 
-class Stage(Protocol[MachineT]):
+class CheckedStage(Protocol[MachineT]):
     """A stage of the pipeline: its name, and what it promises of results."""
 
     @property
@@ -79,7 +79,9 @@ class Validation:
             made.outcomes.append(outcome)
         return made
 
-    def run(self, module: ModuleOp, machine: MachineT, stages: Sequence[Stage[MachineT]]) -> Any:
+    def run(
+        self, module: ModuleOp, machine: MachineT, stages: Sequence[CheckedStage[MachineT]]
+    ) -> Any:
         """Run stages, and hold each against the program before it; what the last one returns."""
         plans = None
         for number, stage in enumerate(stages, 1):
@@ -215,4 +217,4 @@ def _words(op: Operation) -> str:
     return f"{kind_name(op)}, which makes %{name}," if name else op_name(op)
 
 
-__all__ = ["BITS", "ROUNDING", "Stage", "Validation"]
+__all__ = ["BITS", "ROUNDING", "CheckedStage", "Validation"]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gradir.cache import folder as folder_module
-from gradir.cache.entry import Entry, sealed, unsealed
+from gradir.cache.entry import CacheEntry, sealed, unsealed
 from gradir.cache.folder import Folder
 
 MANY = 1 << 20
@@ -169,7 +169,7 @@ def test_only_own_files_are_removed(tmp_path: Path) -> None:
     assert os.listdir(place) == ["thesis.txt"]
 
 
-ENTRY = Entry({"name": "f", "numbers": [1, 2.5, None]}, [b"code", b"", bytes(range(7))])
+ENTRY = CacheEntry({"name": "f", "numbers": [1, 2.5, None]}, [b"code", b"", bytes(range(7))])
 
 
 def test_entries_come_back() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 import gradir
 from gradir.cache import store, versions
-from gradir.cache.entry import Entry
+from gradir.cache.entry import CacheEntry
 from gradir.errors import GradirError
 
 
@@ -27,8 +27,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_what_is_kept_is_found(folder: Path) -> None:
     key = store.key_of("kind", "program", 2, {"vectors": 64})
     assert store.find(key) is None
-    store.keep(key, Entry([1], [b"code"]))
-    assert store.find(key) == Entry([1], [b"code"])
+    store.keep(key, CacheEntry([1], [b"code"]))
+    assert store.find(key) == CacheEntry([1], [b"code"])
     info = gradir.cache_info()
     assert (info.folder, info.entries, info.off) == (str(folder), 1, None)
     assert (info.found, info.missed, info.written) == (1, 1, 1)
@@ -51,7 +51,7 @@ def test_keys() -> None:
 
 def test_another_version_finds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     key = store.key_of("kind", 1)
-    store.keep(key, Entry(None))
+    store.keep(key, CacheEntry(None))
     monkeypatch.setattr(store, "versions", lambda: "those of another gradir")
     other = store.key_of("kind", 1)
     assert key != other and store.find(other) is None
@@ -59,7 +59,7 @@ def test_another_version_finds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_is_broken_is_no_entry(folder: Path) -> None:
     key = store.key_of("kind")
-    store.keep(key, Entry(None, [b"code"]))
+    store.keep(key, CacheEntry(None, [b"code"]))
     file = folder / f"{key}.gradir"
     file.write_bytes(file.read_bytes()[:-1])
     assert store.find(key) is None and not file.exists()
@@ -69,7 +69,7 @@ def test_off(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GRADIR_CACHE", "0")
     key = store.key_of("kind")
     assert key is None and store.find(key) is None
-    store.keep(key, Entry(None))
+    store.keep(key, CacheEntry(None))
     assert not folder.exists() and gradir.cache_info().off == "GRADIR_CACHE is 0"
 
 
@@ -103,7 +103,7 @@ def test_values_that_mean_nothing(text: str, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_the_limit(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GRADIR_CACHE_BYTES", "0")
-    store.keep(store.key_of("kind"), Entry(None))
+    store.keep(store.key_of("kind"), CacheEntry(None))
     assert gradir.cache_info().written == 0 and gradir.cache_info().limit == 0
 
 
@@ -143,7 +143,7 @@ def test_sources_that_change_while_they_run(sources: Path, monkeypatch: pytest.M
     key = store.key_of("kind")
     (sources / "passes" / "fuse.py").write_text("another\n")
     assert not versions.is_current()
-    store.keep(key, Entry(None))
+    store.keep(key, CacheEntry(None))
     assert gradir.cache_info().written == 0
     monkeypatch.setattr(versions, "IMPORTED", 0)
     assert read_again() is None and store.key_of("kind") is None

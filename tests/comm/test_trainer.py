@@ -13,11 +13,11 @@ from trainers import DATA, batches, everything, fresh, trainer
 
 from gradir.errors import ArgumentError
 from gradir.frontends.training.batches import batches_of
-from gradir.frontends.training.team import Team
+from gradir.frontends.training.team import TrainingTeam
 
 
-def team(shards: int | None = None) -> Team:
-    made = Team(shards, is_alone=True)
+def team(shards: int | None = None) -> TrainingTeam:
+    made = TrainingTeam(shards, is_alone=True)
     made.rank, made.size = 1, 2
     made.shards = shards or 2
     return made

@@ -13,7 +13,7 @@ import pytest
 import gradir
 import gradir.numpy as gnp
 from gradir.interop.foreign import Foreign
-from gradir.interop.programs import Options, Program
+from gradir.interop.programs import Program, WrapOptions
 
 
 class Captured(Exception):
@@ -27,7 +27,7 @@ class NumpyFunction(Foreign):
     common = frozenset((np.ndarray,))
 
     def __init__(self, function: Callable[..., Any]):
-        super().__init__(function, Options(), (NumpyFunction, (function,)))
+        super().__init__(function, WrapOptions(), (NumpyFunction, (function,)))
         self.programs: list[Program] = []
 
     def run(self, program: Program, arrays: Sequence[Any]) -> Sequence[Any]:

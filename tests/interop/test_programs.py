@@ -13,11 +13,11 @@ import pytest
 import gradir
 import gradir.numpy as gnp
 from gradir.interop.packages import MissingPackage, package
-from gradir.interop.programs import Differentiable, Options
+from gradir.interop.programs import Differentiable, WrapOptions
 
 
 def program(function: Callable[..., Any], *arrays: Any) -> Differentiable:
-    return Differentiable(gradir.trace(function, *arrays), function.__name__, Options())
+    return Differentiable(gradir.trace(function, *arrays), function.__name__, WrapOptions())
 
 
 def gradients(made: Differentiable, wrt: tuple[int, ...], given: Sequence[Any]) -> list[Any]:

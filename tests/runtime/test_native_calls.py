@@ -328,11 +328,11 @@ def test_what_fails_before_the_run_passes_through(monkeypatch: pytest.MonkeyPatc
     fn = compiled(add_function(1 << 14))
     x = floats(1 << 14)
 
-    def fail(_: memory.Pool, nbytes: int) -> memory.Block:
+    def fail(_: memory.MemoryPool, nbytes: int) -> memory.MemoryBlock:
         raise GradirError(f"no memory for a buffer of {nbytes} bytes: none")
 
     with monkeypatch.context() as patch:
-        patch.setattr(memory.Pool, "take", fail)
+        patch.setattr(memory.MemoryPool, "take", fail)
         for _ in range(3):
             with pytest.raises(GradirError, match="no memory for a buffer of 65536 bytes"):
                 fn(x, x)
@@ -421,15 +421,15 @@ def test_a_call_within_a_call(monkeypatch: pytest.MonkeyPatch):
     """While a call makes its results Python may run, and with it another call."""
     fn = compiled(add_function(1 << 14))
     x, y = floats(1 << 14), floats(1 << 14, seed=1)
-    take, inner = memory.Pool.take, list[Array]()
+    take, inner = memory.MemoryPool.take, list[Array]()
 
-    def take_after_a_call(pool: memory.Pool, nbytes: int) -> memory.Block:
+    def take_after_a_call(pool: memory.MemoryPool, nbytes: int) -> memory.MemoryBlock:
         with monkeypatch.context() as patch:
-            patch.setattr(memory.Pool, "take", take)
+            patch.setattr(memory.MemoryPool, "take", take)
             inner.extend(fn(y, y))
         return take(pool, nbytes)
 
-    monkeypatch.setattr(memory.Pool, "take", take_after_a_call)
+    monkeypatch.setattr(memory.MemoryPool, "take", take_after_a_call)
     outer = [fn(x, y)[0] for _ in range(3)]
     for result in outer:
         np.testing.assert_array_equal(result, x + y)

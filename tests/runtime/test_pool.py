@@ -26,14 +26,14 @@ from gradir.runtime.team import Team
 LONG = 1 << 16
 
 # the threads of a pool never end, so that it must not either
-KEPT: list[pool.Pool] = []
+KEPT: list[pool.ThreadPool] = []
 
 
 def floats(count: int, seed: int = 0) -> Any:
     return np.random.default_rng(seed).standard_normal(count).astype(np.float32)
 
 
-def own_pool(monkeypatch: pytest.MonkeyPatch, **constants: int) -> pool.Pool:
+def own_pool(monkeypatch: pytest.MonkeyPatch, **constants: int) -> pool.ThreadPool:
     """A pool made with other constants, for programs that are compiled in the test.
 
     All calls take all threads.
@@ -45,7 +45,7 @@ def own_pool(monkeypatch: pytest.MonkeyPatch, **constants: int) -> pool.Pool:
         return team._count
 
     monkeypatch.setattr(Team, "size", every)
-    KEPT.append(pool.Pool())
+    KEPT.append(pool.ThreadPool())
     monkeypatch.setattr(pool, "_made", [KEPT[-1]])
     return KEPT[-1]
 
@@ -81,7 +81,7 @@ def departures(threads: int) -> Iterator[bool]:
         yield was_left(KEPT[-1])
 
 
-def was_left(used: pool.Pool) -> bool:
+def was_left(used: pool.ThreadPool) -> bool:
     place = used.address + text.POOL_BARRIER + text.BARRIER_GENERATION
     return bool(pool.ctypes.c_int64.from_address(place).value & text.ALONE)
 

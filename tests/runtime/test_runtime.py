@@ -37,7 +37,7 @@ from gradir.errors import (
 )
 from gradir.runtime import jit, memory, threads
 from gradir.runtime.executable import Executable
-from gradir.runtime.memory import Pool, ResultBuffer
+from gradir.runtime.memory import MemoryPool, ResultBuffer
 
 LONG = 1 << 16
 
@@ -485,7 +485,7 @@ def test_a_large_result_is_pooled_memory_that_returns(add_long: Executable):
 
 
 def test_a_pool_is_bounded():
-    pool = Pool(limit=3 << 20)
+    pool = MemoryPool(limit=3 << 20)
     blocks = [pool.take(1 << 20) for _ in range(5)]
     assert pool.held == 0
     for block in blocks:
@@ -499,7 +499,7 @@ def test_a_pool_is_bounded():
 
 def test_pool_hands_out_larger_blocks_for_a_while():
     """Arenas of different sizes share memory; results get no more than they need."""
-    pool = Pool(1 << 30)
+    pool = MemoryPool(1 << 30)
     small, large = pool.take(4 << 20), pool.take(64 << 20)
     pool.give(large)
     pool.give(small)
@@ -515,18 +515,18 @@ def test_pool_hands_out_larger_blocks_for_a_while():
 
 
 def test_large_blocks_are_aligned_for_huge_pages():
-    block = Pool(1 << 30).take(5 << 20)
+    block = MemoryPool(1 << 30).take(5 << 20)
     assert block.address % memory.HUGE_PAGE_BYTES == 0
     ctypes.memset(block.address, 1, block.size)
 
 
 def test_a_block_that_cannot_be_had_is_an_error():
     with pytest.raises(GradirError, match="no memory for a buffer of"):
-        Pool(1 << 30).take(1 << 62)
+        MemoryPool(1 << 30).take(1 << 62)
 
 
 def test_a_result_outlives_its_function():
-    pool = Pool(1 << 30)
+    pool = MemoryPool(1 << 30)
     array = ResultBuffer(pool, (LONG,), np.dtype(np.float32), 4 * LONG).make()
     array[...] = 3
     owner = array.base

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeAlias, cast
 from gradir.errors import ArgumentTypeError
 from gradir.frontends.caffe2.errors import OperatorError
 from gradir.frontends.caffe2.operator import GradientSlice, Link, Operator
-from gradir.frontends.caffe2.replay import Replay, Rule, Step, Version
+from gradir.frontends.caffe2.replay import NetReplay, NetStep, Rule, Version
 
 Gradient: TypeAlias = str | GradientSlice
 Gradients: TypeAlias = dict[str, Gradient]
@@ -71,7 +71,7 @@ class Backward:
     """
 
     def __init__(
-        self, replay: Replay, first: int = 0, wrt: Sequence[str] | None = None,
+        self, replay: NetReplay, first: int = 0, wrt: Sequence[str] | None = None,
         taken: Iterable[str] = (),
     ):  # fmt: skip
         self.replay = replay
@@ -231,7 +231,7 @@ class Backward:
         kind = f"{step.op.type}Gradient"
         self._emit(kind, [*read, *gradients], outputs, step.op.device, link, step.op)
 
-    def _made(self, step: Step, slot: int, is_table: bool) -> tuple[str, ...]:
+    def _made(self, step: NetStep, slot: int, is_table: bool) -> tuple[str, ...]:
         """The blobs of a gradient that an operator makes, which is a contribution from now on."""
         version = step.operands[slot]
         gradient: Gradient
@@ -248,7 +248,7 @@ class Backward:
         self._add(version, Contribution(gradient, step.op.device, is_made=True))
         return parts(gradient)
 
-    def _add_slice(self, step: Step, total: Contribution) -> None:
+    def _add_slice(self, step: NetStep, total: Contribution) -> None:
         """Of Gather: the rows are the gradient of what it gives."""
         values = self._fitted(total, step.results[0])
         slice_ = GradientSlice(self.replay.label(step.operands[1]), values)

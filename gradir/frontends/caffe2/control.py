@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, cast
 import gradir.frontends.functions.numpy as gnp
 from gradir.dialects.base.shapes import is_bool
 from gradir.errors import ArgumentError
-from gradir.frontends.caffe2.operator import Block, Operator, Scope
+from gradir.frontends.caffe2.operator import NetBlock, Operator, Scope
 from gradir.frontends.caffe2.scopes import (
     NestedNet,
     scope_of_do,
@@ -22,7 +22,7 @@ from gradir.frontends.transforms.branches import cond
 from gradir.frontends.transforms.flow import while_loop
 
 Blobs: TypeAlias = Mapping[str, Any]
-Run: TypeAlias = Callable[[Block, Blobs], dict[str, Any]]
+Run: TypeAlias = Callable[[NetBlock, Blobs], dict[str, Any]]
 
 
 def _truth(name: str, blobs: Blobs) -> Any:
@@ -77,7 +77,7 @@ def while_(*operands: Any, op: Operator, run: Run, loop_net: Any, cond_net: Any 
     handed = () if tested is None else [w for w in tested.writes if w in body.reads]
     carried = unique(scope.results, handed, op.inputs[:1])
 
-    def step(before: Blobs, net: Block | None) -> dict[str, Any]:
+    def step(before: Blobs, net: NetBlock | None) -> dict[str, Any]:
         return dict(before) if net is None else run(net, before)
 
     def state(now: Blobs) -> tuple[Any, list[Any]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from gradir.errors import ArgumentTypeError
 from gradir.frontends.caffe2.backward import Backward, Gradient, Gradients, require_known, seeds_of
 from gradir.frontends.caffe2.operator import Operator
-from gradir.frontends.caffe2.replay import Replay, Version, forward_of
+from gradir.frontends.caffe2.replay import NetReplay, Version, forward_of
 from gradir.frontends.caffe2.strict import check_orphans, check_versions
 from gradir.frontends.caffe2.table import check
 
@@ -29,7 +29,7 @@ class IR:
                 raise ArgumentTypeError(f"IR: expected operators, got {op!r}")
             if forward_of(op) is None:
                 check(op)
-        self._replay = Replay(self.ops)
+        self._replay = NetReplay(self.ops)
         self.loose: list[tuple[Version, Gradient]] = []
 
     @property

@@ -19,15 +19,15 @@ import gradir.frontends.functions.numpy as gnp
 from gradir.dialects.base.shapes import is_bool, is_float
 from gradir.errors import ArgumentError, GradirError, translate
 from gradir.frontends.caffe2.errors import OperatorError
-from gradir.frontends.caffe2.operator import Block, Link, Operator
-from gradir.frontends.caffe2.replay import Replay, Step, Version, forward_of
+from gradir.frontends.caffe2.operator import Link, NetBlock, Operator
+from gradir.frontends.caffe2.replay import NetReplay, NetStep, Version, forward_of
 from gradir.frontends.caffe2.shapes import fitted, rows_for
 from gradir.frontends.caffe2.table import CONTEXT, WITHOUT_EFFECT, OperatorType, entry
 from gradir.frontends.functions.promotion import converted, result_element
 from gradir.frontends.tracing.source_locations import SOURCES, at, refusal
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import element
-from gradir.frontends.transforms.derived_calls import Halves
+from gradir.frontends.transforms.derived_calls import SplitDerivative
 
 
 class Lowering:
@@ -40,11 +40,11 @@ class Lowering:
     def __init__(
         self,
         ops: Sequence[Operator],
-        made: dict[Hashable, Halves] | None = None,
+        made: dict[Hashable, SplitDerivative] | None = None,
         base: int = 0,
         is_replay: bool = False,
     ):
-        self.replay = Replay(ops)
+        self.replay = NetReplay(ops)
         self.values: dict[Version, Tracer] = {}
         self._made = {} if made is None else made
         self._base = base
@@ -55,7 +55,7 @@ class Lowering:
         for step in self.replay.steps:
             self._ask(step)
 
-    def _ask(self, step: Step) -> None:
+    def _ask(self, step: NetStep) -> None:
         """Note which gradients of an operator are wanted."""
         forward, link = forward_of(step.op), step.op.link
         if forward is None or link is None:
@@ -150,7 +150,7 @@ class Lowering:
         """A number of the operator that differs from those of others, also in nested nets."""
         return (self._base * 8191 + k + 1) % 2**62
 
-    def _nested(self, net: Block, blobs: Mapping[str, Any], base: int) -> dict[str, Any]:
+    def _nested(self, net: NetBlock, blobs: Mapping[str, Any], base: int) -> dict[str, Any]:
         """The blobs after a nested net has run."""
         inner = Lowering(net.ops, self._made, base, self._is_replay)
         inner.run(blobs)
@@ -166,7 +166,9 @@ class Lowering:
         if key not in self._made:
             name = _symbol(self.replay.steps[k].op.type)
             rows = tuple(s for s in tables if s in wrt)
-            halves = Halves.made(self._function(k), operands, wrt, link.outputs, name, rows)
+            halves = SplitDerivative.made(
+                self._function(k), operands, wrt, link.outputs, name, rows
+            )
             self._made[key] = halves
         return _Run(self._made[key], operands, wrt, link.outputs, tables)
 
@@ -187,7 +189,7 @@ class _Run:
 
     def __init__(
         self,
-        halves: Halves,
+        halves: SplitDerivative,
         operands: Sequence[Tracer],
         wrt: Sequence[int],
         of: Sequence[int],

@@ -19,21 +19,21 @@ from gradir.frontends.caffe2.netdef_binary import bytes_of
 from gradir.frontends.caffe2.netdef_text import text_of
 from gradir.frontends.caffe2.operator import (
     VERSIONED,
-    Block,
     GradientSlice,
     Names,
+    NetBlock,
     Operator,
     names,
 )
 from gradir.frontends.caffe2.replay import forward_of
-from gradir.frontends.caffe2.scopes import Names as Known
+from gradir.frontends.caffe2.scopes import ScopeNames as Known
 from gradir.frontends.caffe2.scopes import reads, resolved
 from gradir.frontends.caffe2.table import TYPES, check
 from gradir.frontends.tracing.source_locations import place_of_user
 from gradir.gc_pause import paused_gc
 
 
-class Net(Block):
+class Net(NetBlock):
     """A list of operators on named, mutable blobs.
 
     `net.FC(["x", "w", "b"], "y")` appends an operator of the type FC and returns "y";

@@ -16,11 +16,11 @@ from gradir.frontends.caffe2.errors import NetDefError, OperatorError
 from gradir.frontends.caffe2.netdef_binary import read_bytes
 from gradir.frontends.caffe2.netdef_schema import Message
 from gradir.frontends.caffe2.netdef_text import read_text
-from gradir.frontends.caffe2.operator import Block, Link, NetLike, Operator
+from gradir.frontends.caffe2.operator import Link, NetBlock, NetLike, Operator
 from gradir.frontends.caffe2.scopes import MAX_DEPTH
 from gradir.frontends.caffe2.table import TYPES
 
-NetT = TypeVar("NetT", bound=Block)
+NetT = TypeVar("NetT", bound=NetBlock)
 Appending: TypeAlias = Callable[[Any], object]
 Make: TypeAlias = Callable[[str, Sequence[Appending], Sequence[str], Sequence[str]], NetT]
 
@@ -180,9 +180,9 @@ def _argument_message(name: str, value: Any) -> Message:
     made.put("name", name)
     several = cast("tuple[Any, ...]", value) if isinstance(value, tuple) else (value,)
     kinds = ("floats", "ints", "strings", "nets") if isinstance(value, tuple) else "fisn"
-    for field, kind in zip(kinds, (float, int, str, Block), strict=True):
+    for field, kind in zip(kinds, (float, int, str, NetBlock), strict=True):
         if several and isinstance(several[0], kind):
-            values = map(message_of, several) if kind is Block else several
+            values = map(message_of, several) if kind is NetBlock else several
             made.put(field, *values)
             if kind is float and not all(map(_is_short, several)):
                 made.put("exacts" if isinstance(value, tuple) else "exact", *several)

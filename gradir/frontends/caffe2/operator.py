@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import LocationAttr
 from gradir.errors import ArgumentTypeError
 from gradir.frontends.caffe2.errors import OperatorError
 
-Scalar: TypeAlias = "int | float | str | Block"
+Scalar: TypeAlias = "int | float | str | NetBlock"
 Argument: TypeAlias = "Scalar | tuple[Scalar, ...]"
 Names: TypeAlias = str | Sequence[str]
 
@@ -21,7 +21,7 @@ VERSIONED = re.compile(r"(.+)@(0|[1-9][0-9]{0,8})", re.DOTALL)
 """How a gradient operator names a version of a blob that was overwritten: `name@0`."""
 
 
-class Block:
+class NetBlock:
     """Operators in order: a net, as the argument of an operator."""
 
     @property
@@ -83,7 +83,7 @@ class Scope(NamedTuple):
     operands: tuple[str, ...]
     results: tuple[str, ...]
     private: Mapping[str, str] = {}
-    nets: Mapping[str, Block] = {}
+    nets: Mapping[str, NetBlock] = {}
 
 
 @dataclass(frozen=True)
@@ -125,9 +125,9 @@ class Operator:
         """The blobs that it writes, those of nested nets included."""
         return self.outputs if self.scope is None else self.scope.results
 
-    def nets(self) -> dict[str, Block]:
+    def nets(self) -> dict[str, NetBlock]:
         """The nested nets, by the names of the arguments."""
-        return {key: value for key, value in self.args.items() if isinstance(value, Block)}
+        return {key: value for key, value in self.args.items() if isinstance(value, NetBlock)}
 
 
 def names(what: str, given: object) -> tuple[str, ...]:
@@ -178,7 +178,7 @@ def _scalar(type_: str, key: str, value: Any) -> Scalar:
         if not -(2**63) <= value < 2**63:
             raise OperatorError(f"{type_}: {key}: integers must fit in 64 bits")
         return int(value)
-    if isinstance(value, float | str | Block):
+    if isinstance(value, float | str | NetBlock):
         return value
     raise ArgumentTypeError(
         f"{type_}: {key}: expected a number, a string, a Net or a list of these, got "

@@ -7,13 +7,13 @@ from typing import NamedTuple, TypeAlias
 
 from gradir.frontends.caffe2.errors import OperatorError
 from gradir.frontends.caffe2.operator import VERSIONED, Link, Operator
-from gradir.frontends.caffe2.scopes import Names, resolved, tables
+from gradir.frontends.caffe2.scopes import ScopeNames, resolved, tables
 from gradir.frontends.caffe2.table import OperatorType, entry
 
 Version: TypeAlias = tuple[str, int]
 
 
-class Step(NamedTuple):
+class NetStep(NamedTuple):
     """An operator, the versions that it computes from, and those that it makes.
 
     A gradient operator computes from the operands of what it is the gradient of, and then from the
@@ -25,7 +25,7 @@ class Step(NamedTuple):
     results: tuple[Version, ...]
 
 
-class Replay:
+class NetReplay:
     """The steps of operators; `frontier` is the last version of each blob.
 
     The first mention of a blob is its version 0, and each write after that makes another.
@@ -33,17 +33,17 @@ class Replay:
 
     def __init__(self, ops: Sequence[Operator]):
         self.frontier: dict[str, int] = {}
-        self.steps: list[Step] = []
+        self.steps: list[NetStep] = []
         self.ssa: list[tuple[Operator, dict[str, int], dict[str, int]]] = []
         self._rules: dict[int, Rule] = {}
-        known = Names((self.frontier,))
+        known = ScopeNames((self.frontier,))
         for op in ops:
             made = op if op.scope else resolved(op, known)
             read = [self._read(made, name) for name in made.operands]
             written = [self._write(name) for name in made.results]
             versions = {n: v for n, (_, v) in zip(made.operands, read, strict=True)}
             self.ssa.append((made, versions, dict(written)))
-            self.steps.append(Step(made, self._operands(made, read), tuple(written)))
+            self.steps.append(NetStep(made, self._operands(made, read), tuple(written)))
 
     def _read(self, op: Operator, name: str) -> Version:
         found = VERSIONED.fullmatch(name) if op.is_gradient_op else None
@@ -109,7 +109,7 @@ class Replay:
             self._rules[k] = self._rule(self.steps[k])
         return self._rules[k]
 
-    def _rule(self, step: Step) -> Rule:
+    def _rule(self, step: NetStep) -> Rule:
         forward = forward_of(step.op)
         if forward is None:
             return Rule.of(entry(step.op), step)
@@ -138,7 +138,7 @@ class Rule(NamedTuple):
     tables: tuple[int, ...] = ()
 
     @classmethod
-    def of(cls, kind: OperatorType, step: Step) -> Rule:
+    def of(cls, kind: OperatorType, step: NetStep) -> Rule:
         """What the table says of a step."""
         op = step.op
         shapes = kind.shapes(op) if callable(kind.shapes) else kind.shapes
@@ -155,7 +155,7 @@ class Rule(NamedTuple):
         )
 
 
-def versions_of(step: Step, tokens: Sequence[str]) -> tuple[Version, ...]:
+def versions_of(step: NetStep, tokens: Sequence[str]) -> tuple[Version, ...]:
     """The values that the table calls `ins`, `in0`, `out1`, each once; none where there is none."""
     found: list[Version] = []
     for token in tokens:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from gradir.frontends.caffe2.errors import OperatorError
-from gradir.frontends.caffe2.operator import VERSIONED, Argument, Block, Operator, Scope
+from gradir.frontends.caffe2.operator import VERSIONED, Argument, NetBlock, Operator, Scope
 from gradir.frontends.caffe2.table import entry
 
 MAX_DEPTH = 32
@@ -15,7 +15,7 @@ MAX_DEPTH = 32
 
 
 @dataclass(frozen=True)
-class Names:
+class ScopeNames:
     """Names that exist: those of several containers.
 
     `promised` exist too, but are not said to be outside of a net by that alone.
@@ -27,23 +27,23 @@ class Names:
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and any(name in part for part in self.parts)
 
-    def around(self, more: Container[str]) -> Names:
+    def around(self, more: Container[str]) -> ScopeNames:
         """These names and more."""
-        return Names((*self.parts, more), self.promised)
+        return ScopeNames((*self.parts, more), self.promised)
 
-    def promising(self, more: Container[str]) -> Names:
+    def promising(self, more: Container[str]) -> ScopeNames:
         """These names, and more that are promised."""
-        return Names(self.parts, (*self.promised, more))
+        return ScopeNames(self.parts, (*self.promised, more))
 
     def has(self, name: str) -> bool:
         """Whether a name exists, or is promised."""
         return name in self or any(name in part for part in self.promised)
 
 
-class NestedNet(Block):
+class NestedNet(NetBlock):
     """The operators of a nested net, whose own nested nets are resolved."""
 
-    def __init__(self, net: Block, known: Names, what: str, depth: int):
+    def __init__(self, net: NetBlock, known: ScopeNames, what: str, depth: int):
         if depth > MAX_DEPTH:
             raise OperatorError(f"{what}: nets nest more than {MAX_DEPTH} deep")
         self.reads: dict[str, None] = {}
@@ -75,7 +75,7 @@ def reads(op: Operator) -> Iterable[str]:
     return [m[1] if (m := VERSIONED.fullmatch(name)) else name for name in op.operands]
 
 
-def resolved(op: Operator, known: Names, depth: int = 0) -> Operator:
+def resolved(op: Operator, known: ScopeNames, depth: int = 0) -> Operator:
     """The operator with the scope of its nested nets, where `known` are the blobs around it.
 
     Its outputs are completed by the blobs that the nets change.
@@ -112,14 +112,14 @@ def unique(*several: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for each in several for name in each))
 
 
-def changed(op: Operator, known: Names, nets: Sequence[NestedNet]) -> tuple[str, ...]:
+def changed(op: Operator, known: ScopeNames, nets: Sequence[NestedNet]) -> tuple[str, ...]:
     """The outputs that an operator lists, and the other blobs around it that its nets write."""
     outside = known.around(op.inputs).around(unique(*(n.reads for n in nets)))
     written = unique(*(n.writes for n in nets))
     return unique(op.outputs, (w for w in written if w in outside))
 
 
-def require_old(op: Operator, names: Iterable[str], known: Names, why: str) -> None:
+def require_old(op: Operator, names: Iterable[str], known: ScopeNames, why: str) -> None:
     """OperatorError unless blobs exist before the operator, where it may not write them."""
     for name in names:
         if not known.has(name):
@@ -129,7 +129,7 @@ def require_old(op: Operator, names: Iterable[str], known: Names, why: str) -> N
             )
 
 
-def scope_of_if(op: Operator, known: Names) -> Scope:
+def scope_of_if(op: Operator, known: ScopeNames) -> Scope:
     """Reads of both branches; an output that one does not write keeps its value."""
     then, other = required(op, "then_net"), nested(op, "else_net")
     nets = [then] if other is None else [then, other]
@@ -140,7 +140,7 @@ def scope_of_if(op: Operator, known: Names) -> Scope:
     return Scope(unique(op.inputs, captured, kept), results)
 
 
-def scope_of_while(op: Operator, known: Names) -> Scope:
+def scope_of_while(op: Operator, known: ScopeNames) -> Scope:
     """The condition's net runs first, so that what it writes needs no value before."""
     body, before = required(op, "loop_net"), nested(op, "cond_net")
     written = dict[str, None]() if before is None else before.writes
@@ -155,7 +155,7 @@ def scope_of_while(op: Operator, known: Names) -> Scope:
     return Scope(unique(given, captured, kept), results)
 
 
-def scope_of_do(op: Operator, known: Names) -> Scope:
+def scope_of_do(op: Operator, known: ScopeNames) -> Scope:
     """Names of the inner net stand for others by its bindings; the rest is of the workspace."""
     inner = required(op, "net")
     workspace, bound = _bindings(op, inner)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from gradir.frontends.caffe2.errors import OrphanError, VersionError
 from gradir.frontends.caffe2.operator import Operator
-from gradir.frontends.caffe2.replay import Replay, Rule, Step, Version
+from gradir.frontends.caffe2.replay import NetReplay, NetStep, Rule, Version
 
 
 def check_orphans(ops: Iterable[Operator]) -> None:
@@ -26,7 +26,7 @@ def check_orphans(ops: Iterable[Operator]) -> None:
             )
 
 
-def check_versions(replay: Replay, ys: Iterable[str], first: int = 0) -> set[str]:
+def check_versions(replay: NetReplay, ys: Iterable[str], first: int = 0) -> set[str]:
     """VersionError where Caffe2 raises one; the blobs that the gradient operators read."""
     walk = _Walk(replay, ys)
     for k in reversed(range(first, len(replay.steps))):
@@ -37,12 +37,12 @@ def check_versions(replay: Replay, ys: Iterable[str], first: int = 0) -> set[str
 class _Walk:
     """The walk by names: which have a gradient, and of which version it is."""
 
-    def __init__(self, replay: Replay, ys: Iterable[str]):
+    def __init__(self, replay: NetReplay, ys: Iterable[str]):
         self.replay = replay
         self.gradients = {y: replay.frontier[y] for y in ys if y in replay.frontier}
         self.read: set[str] = set()
 
-    def visit(self, step: Step, rule: Rule) -> None:
+    def visit(self, step: NetStep, rule: Rule) -> None:
         """What Caffe2 does with one operator."""
         outs = [v for v in step.results if v[0] in self.gradients]
         if not outs:
@@ -55,7 +55,9 @@ class _Walk:
             self._check_values(step, _values(step, rule))
         self._move(step, slots)
 
-    def _visit_nested(self, step: Step, outs: Sequence[Version], slots: Sequence[int]) -> list[int]:
+    def _visit_nested(
+        self, step: NetStep, outs: Sequence[Version], slots: Sequence[int]
+    ) -> list[int]:
         """Nets are checked by themselves; all but a loop reads the blobs of now."""
         self._check_gradients(step, outs)
         scope, op = step.op.scope, step.op
@@ -65,14 +67,14 @@ class _Walk:
         for net in scope.nets.values():
             inside = scope.private
             ys = [n for n in _written(net.ops) if inside.get(n, n) in {name for name, _ in outs}]
-            read |= {inside.get(n, n) for n in check_versions(Replay(net.ops), ys)}
+            read |= {inside.get(n, n) for n in check_versions(NetReplay(net.ops), ys)}
             used |= {inside.get(n, n) for o in net.ops for n in o.operands}
         if op.type != "While":
             now = dict(step.operands) | dict(step.results)
             self._check_values(step, [v for v in now.items() if v[0] in read])
         return [k for k in slots if step.operands[k][0] in used]
 
-    def _check_gradients(self, step: Step, outs: Sequence[Version]) -> None:
+    def _check_gradients(self, step: NetStep, outs: Sequence[Version]) -> None:
         for name, version in outs:
             if self.gradients[name] != version:
                 raise VersionError(
@@ -80,7 +82,7 @@ class _Walk:
                     f"the one that there is belongs to version {self.gradients[name]}"
                 )
 
-    def _check_values(self, step: Step, values: Iterable[Version]) -> None:
+    def _check_values(self, step: NetStep, values: Iterable[Version]) -> None:
         for name, version in values:
             self.read.add(name)
             last = self.replay.frontier[name]
@@ -90,7 +92,7 @@ class _Walk:
                     f"last one is version {last}"
                 )
 
-    def _move(self, step: Step, slots: Sequence[int]) -> None:
+    def _move(self, step: NetStep, slots: Sequence[int]) -> None:
         """Gradients of the inputs take the place of those of the outputs."""
         outputs = {name for name, _ in step.results}
         with_gradient = {step.operands[k] for k in slots}
@@ -101,7 +103,7 @@ class _Walk:
                 self.gradients.pop(name, None)
 
 
-def _values(step: Step, rule: Rule) -> list[Version]:
+def _values(step: NetStep, rule: Rule) -> list[Version]:
     """What the gradient reads, also for its shape. Pow in place reads what it wrote (C8)."""
     op = step.op
     if op.type == "Pow" and len(op.inputs) == 1 and op.inputs == op.outputs:

@@ -21,7 +21,7 @@ Read = Callable[["Tracer"], "Tracer"]
 Write = Callable[["Tracer", "Tracer"], "Tracer"]
 
 
-class Memory:
+class ArrayMemory:
     """What an array and its views share: the number of writes, and the argument that it is of."""
 
     __slots__ = ("argument", "doubt", "is_held", "kin", "of_elements", "version")
@@ -32,7 +32,7 @@ class Memory:
         self.of_elements = False  # that an array of NumPy's has taken
         self.argument = argument
         self.doubt: str | None = None
-        self.kin: list[Memory] = [self]
+        self.kin: list[ArrayMemory] = [self]
 
     def require_known(self) -> None:
         """TraceError if a write has put the values in doubt."""
@@ -80,7 +80,7 @@ def root_of(tracer: Tracer) -> Tracer:
     return tracer
 
 
-def refresh(tracer: Tracer, memory: Memory) -> None:
+def refresh(tracer: Tracer, memory: ArrayMemory) -> None:
     """Read a view again if its memory was written since."""
     memory.require_known()
     view = tracer.view_of
@@ -93,9 +93,9 @@ def refresh(tracer: Tracer, memory: Memory) -> None:
     view.version = memory.version
 
 
-def _memory(tracer: Tracer) -> Memory:
+def _memory(tracer: Tracer) -> ArrayMemory:
     if tracer.memory is None:
-        tracer.memory = Memory()
+        tracer.memory = ArrayMemory()
     return tracer.memory
 
 
@@ -126,7 +126,7 @@ def as_kin(base: Tracer, made: Tracer) -> Tracer:
     if not base.is_array and not is_argument(base):
         return made
     around = _memory(base)
-    made.view_of, made.memory = None, Memory(around.argument)
+    made.view_of, made.memory = None, ArrayMemory(around.argument)
     around.kin.append(made.memory)
     made.memory.kin = around.kin
     return made
@@ -136,7 +136,7 @@ def share_doubt(base: Tracer, numbers: Sequence[Tracer]) -> None:
     """Numbers that NumPy would read from the base's memory: a write to it puts them in doubt."""
     if is_argument(base):
         return  # which nothing is written to
-    memory = Memory()
+    memory = ArrayMemory()
     memory.of_elements = True
     memory.kin = _memory(base).kin
     memory.kin.append(memory)

@@ -16,7 +16,7 @@ from gradir.dialects.base.attribute_names import REQUIRES
 from gradir.dialects.base.extents import assuming
 from gradir.errors import ArgumentTypeError, gradir_errors
 from gradir.frontends.tracing.callbacks import called
-from gradir.frontends.tracing.memory import Memory
+from gradir.frontends.tracing.memory import ArrayMemory
 from gradir.frontends.tracing.nodes import kind_of
 from gradir.frontends.tracing.object_arrays import is_object_array
 from gradir.frontends.tracing.paths import Path
@@ -106,7 +106,7 @@ def traced(
     for label, ssa, (_, weak) in zip(names, trace.entry.args, found, strict=True):
         arguments.append(Tracer(trace, ssa, weak))
         arguments[-1].named(label)
-        arguments[-1].memory = Memory(label)
+        arguments[-1].memory = ArrayMemory(label)
     place = place or location_of_function(function)
     conditions = trace.conditions
     with gradir_errors(SOURCES, location()), paused_gc():

@@ -24,7 +24,7 @@ from gradir.dialects.array.creation import numpy_dtype
 from gradir.dialects.base.deferred import deferred
 from gradir.dialects.base.extents import Extent
 from gradir.dialects.base.shapes import AnyTensor, shape_of
-from gradir.frontends.tracing.memory import Memory, View, is_argument, refresh
+from gradir.frontends.tracing.memory import ArrayMemory, View, is_argument, refresh
 from gradir.frontends.tracing.object_arrays import ZEROS, array_of, method_of
 from gradir.frontends.tracing.source_locations import (
     NUMPY,
@@ -213,7 +213,7 @@ class Tracer:
         self._ssa = ssa
         self.weak = weak
         self.stored = False
-        self.memory: Memory | None = None
+        self.memory: ArrayMemory | None = None
         self.view_of: View | None = None
 
     @property

@@ -15,12 +15,12 @@ import numpy as np
 
 from gradir.errors import ArgumentError, ArgumentTypeError
 from gradir.frontends.tracing.trees import Tree, flatten
-from gradir.frontends.training.team import Team
+from gradir.frontends.training.team import TrainingTeam
 
 Batch = tuple[Any, ...]
 """The arguments of the loss after the parameters."""
 
-ALONE = Team(None, is_alone=True)
+ALONE = TrainingTeam(None, is_alone=True)
 
 
 class Batches(Protocol):
@@ -51,7 +51,7 @@ class ArrayBatches:
     size: int
     shuffle: bool
     drop_last: bool
-    team: Team
+    team: TrainingTeam
 
     @property
     def count(self) -> int:
@@ -86,7 +86,7 @@ class IterableBatches:
 
     iterable: Iterable[Any]
     what: str
-    team: Team
+    team: TrainingTeam
 
     @property
     def count(self) -> int | None:
@@ -117,7 +117,7 @@ def batches_of(
     size: int | None,
     shuffle: bool = False,
     drop_last: bool = False,
-    team: Team = ALONE,
+    team: TrainingTeam = ALONE,
 ) -> Batches:
     """Batches of an array or a tuple of (nested) arrays; or the iterable, whose items are batches.
 

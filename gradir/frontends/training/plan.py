@@ -10,12 +10,12 @@ from typing import Any
 from gradir.errors import ArgumentError
 from gradir.frontends.training.batches import Batches, batches_of, is_arrays, require_count
 from gradir.frontends.training.history import Better
-from gradir.frontends.training.team import Team
+from gradir.frontends.training.team import TrainingTeam
 from gradir.frontends.training.whole_files import as_path, file_errors
 
 
 @dataclass(frozen=True)
-class Plan:
+class FitPlan:
     """What one `fit` is to do."""
 
     data: Batches
@@ -41,8 +41,8 @@ def plan_of(
     folder: Any,
     save_every: int | None,
     metrics: Sequence[str],
-    team: Team,
-) -> Plan:
+    team: TrainingTeam,
+) -> FitPlan:
     """The plan; makes the folder."""
     require_count("epochs", epochs, least=0)
     counts = {"batch_size": batch_size, "patience": patience, "save_every": save_every}
@@ -61,7 +61,7 @@ def plan_of(
     path = None if folder is None else as_path("folder", folder)
     if path is not None:
         team.by_first("folder", lambda: _make(path))
-    return Plan(batches, epochs, measured, watch, better, patience, path, save_every)
+    return FitPlan(batches, epochs, measured, watch, better, patience, path, save_every)
 
 
 def _held_out(held_out: Any, batch_size: int | None, metrics: Sequence[str]) -> Batches:

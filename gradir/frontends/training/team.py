@@ -21,7 +21,7 @@ from gradir.runtime import mpi
 T = TypeVar("T")
 
 
-class Team:
+class TrainingTeam:
     """This rank among those that train together; a batch has `shards` equal parts."""
 
     def __init__(self, shards: int | None, is_alone: bool):

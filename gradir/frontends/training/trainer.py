@@ -26,9 +26,9 @@ from gradir.frontends.training.history import (
     epochs_since_best,
     weighted_mean,
 )
-from gradir.frontends.training.plan import Plan, either, plan_of
+from gradir.frontends.training.plan import FitPlan, either, plan_of
 from gradir.frontends.training.progress_bar import ProgressBar
-from gradir.frontends.training.team import Team
+from gradir.frontends.training.team import TrainingTeam
 from gradir.frontends.training.whole_files import as_path
 from gradir.frontends.training.whole_steps import WholeSteps, kind_of
 from gradir.frontends.transforms.jit import Jitted, jit
@@ -132,7 +132,7 @@ class Trainer:
         for what, given in (("deterministic", deterministic), ("sharded", sharded)):
             if not mpi and given is not None:
                 raise ArgumentError(f"{what}: is for several ranks; set mpi=True")
-        self._team = Team(deterministic, is_alone=not mpi)
+        self._team = TrainingTeam(deterministic, is_alone=not mpi)
         if mpi:
             options: dict[str, Any] = {"deterministic": deterministic, "threads": threads}
             options["sharded"] = sharded
@@ -242,7 +242,7 @@ class Trainer:
         params, state = self._tree.build(list(found.arrays.values()))
         self._run = _Run(self._steps(params, state, found.progress), found.epochs, found.steps)
 
-    def _fit(self, plan: Plan, progress: bool | None) -> None:
+    def _fit(self, plan: FitPlan, progress: bool | None) -> None:
         batches, run = plan.data, self._run
         about = {"data": batches.cut, "progress": run.progress, "epochs": plan.epochs}
         about |= {"patience": plan.patience, "watch": plan.watch, "better": plan.better}
@@ -259,7 +259,7 @@ class Trainer:
             while self.epoch < plan.epochs and not self._is_stopped(plan):
                 self._epoch(plan, bar)
 
-    def _epoch(self, plan: Plan, bar: ProgressBar) -> None:
+    def _epoch(self, plan: FitPlan, bar: ProgressBar) -> None:
         """The rest of an epoch."""
         run, done = self._run, self._run.progress
         for batch in plan.data.epoch(done.seed, done.epoch + 1, done.batch):
@@ -320,14 +320,14 @@ class Trainer:
             for name, metric in self._metrics.items()
         ]
 
-    def _is_stopped(self, plan: Plan) -> bool:
+    def _is_stopped(self, plan: FitPlan) -> bool:
         patience = plan.patience
         if patience is None or not self.epoch:
             return False
         # rank 0 decides: a mean need not be the same bits on all ranks
         return self._team.by_first("fit", lambda: self._epochs_since_best(plan) >= patience)
 
-    def _epochs_since_best(self, plan: Plan) -> int:
+    def _epochs_since_best(self, plan: FitPlan) -> int:
         columns = self._run.epochs.first(self.epoch).columns
         if plan.watch not in columns:
             raise ArgumentError(
@@ -335,7 +335,7 @@ class Trainer:
             )
         return epochs_since_best(columns[plan.watch], plan.better)
 
-    def _write(self, plan: Plan) -> None:
+    def _write(self, plan: FitPlan) -> None:
         """The files of an epoch, the checkpoint last: what it tells is then in the others."""
         if plan.folder is None:
             return

@@ -70,7 +70,7 @@ class _Kind:
 
 
 @dataclass(frozen=True)
-class Options:
+class CallOptions:
     """How a function is called: see `gradir.jit` and `Jitted`."""
 
     threads: int | None = None
@@ -81,7 +81,7 @@ class Options:
 class Calls:
     """The calls of one Python function, which is traced once for each kind of arguments."""
 
-    def __init__(self, function: Callable[..., Any], trace: TraceOf, options: Options):
+    def __init__(self, function: Callable[..., Any], trace: TraceOf, options: CallOptions):
         self._function, self._trace, self._options = function, trace, options
         self._kinds = Store[_Key, _Kind]()
         self._last: _Last | None = None

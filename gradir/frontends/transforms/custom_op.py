@@ -38,7 +38,7 @@ from gradir.frontends.transforms.wrapped import Copied, Parts, look_like, reduce
 from gradir.runtime.arrays import ArraySpec
 from gradir.runtime.host_calls import HostCall, results_of
 from gradir.runtime.native_functions import NativeFunction, is_pointer
-from gradir.runtime.operator_layout import TIMEOUT, Operator
+from gradir.runtime.operator_layout import TIMEOUT, NativeOperator
 
 Function = Callable[..., Any] | NativeFunction
 
@@ -97,10 +97,12 @@ class CustomOp(Copied):
         operator = self._operator(function, role)
         return HostFunction(f"{self.name}.{role}", operator, pure=self._pure, takes_kinds=True)
 
-    def _operator(self, function: Any, role: Literal["forward", "backward", "jvp"]) -> Operator:
+    def _operator(
+        self, function: Any, role: Literal["forward", "backward", "jvp"]
+    ) -> NativeOperator:
         infer = None if role == "forward" else self._expected
         options = self._needs, self.state, self._debug, self._exec == "async", self._timeout, infer
-        return Operator(function, role, *options)
+        return NativeOperator(function, role, *options)
 
     def __reduce__(self) -> str | Parts:
         return reduced(self, "custom_op", (_restored, self._parts))

@@ -29,7 +29,7 @@ from gradir.frontends.tracing.tracing import Trace, current, lifted, tracing
 from gradir.frontends.tracing.trees import LEAF, Tree, flatten, leaves_like
 from gradir.frontends.transforms import shared_derivatives
 from gradir.frontends.transforms.derived_calls import (
-    Options,
+    DerivativeOptions,
     add_functions,
     call_of,
     differentiated,
@@ -137,7 +137,7 @@ def value_and_grad(
         floating = frozenset(wrt)
         requests = {k: r if k in floating else "null" for k, r in requests.items()}
         added = added_to(inner, requests, None if out is None else out[1], tree)
-        options = Options("grad", policy, memory_limit, {k: requests[k] for k in wrt})
+        options = DerivativeOptions("grad", policy, memory_limit, {k: requests[k] for k in wrt})
         [made] = differentiated(trace, inner, options, wrt, [0])
         operands = operands_of(trace, inner, args, kwargs)
         results = call_of(trace, made, [*operands, *map(trace.use, added)])
@@ -271,7 +271,7 @@ def vjp(function: Callable[..., Any], *primals: Any, has_aux: bool = False) -> A
         outputs, back = _transposed_later(trace, inner, tree, wrt, of, primals)
         results = results_of(inner, outputs)
         return (results[0], back, results[1]) if has_aux else (results, back)
-    forward, backward = differentiated(trace, inner, Options("split"), wrt, of)
+    forward, backward = differentiated(trace, inner, DerivativeOptions("split"), wrt, of)
     captured = [] if trace is None else [Tracer(trace, value) for value in inner.captured]
     outputs = _runner(trace, inner, forward)([*leaves, *captured])
     residuals = outputs[inner.results.leaf_count :]
@@ -301,7 +301,7 @@ def _transposed_later(
             "known; use gradir.grad, or trace it for fixed shapes"
         )
     add_functions(trace, inner, [function], copies=True)
-    [made] = differentiated(trace, inner, Options("vjp"), wrt, of)
+    [made] = differentiated(trace, inner, DerivativeOptions("vjp"), wrt, of)
     operands = operands_of(trace, inner, primals, {})
     outputs = call_of(trace, trace.functions[inner.name], operands)
     count = inner.results.leaf_count
@@ -401,7 +401,7 @@ def jvp(
     tree = _derived_results("jvp", inner, has_aux)
     wrt, of = _floating(inner)
     of = [k for k in of if k < tree.leaf_count]
-    [made] = differentiated(trace, inner, Options("jvp"), wrt, of)
+    [made] = differentiated(trace, inner, DerivativeOptions("jvp"), wrt, of)
     what = "jvp: the tangents must be nested like the primals"
     types = signature(inner).inputs.data
     given = _chosen(tuple(tangents), inner.arguments.children[0], wrt, types, what)

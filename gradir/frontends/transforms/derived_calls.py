@@ -22,7 +22,7 @@ from gradir.passes.shapes.specialize import declarations, waits_for_shapes
 
 
 @dataclass(frozen=True)
-class Options:
+class DerivativeOptions:
     """The options of a differentiation."""
 
     mode: str
@@ -40,7 +40,11 @@ def operands_of(
 
 
 def differentiated(
-    trace: Trace | None, inner: Traced, options: Options, wrt: Sequence[int], of: Sequence[int]
+    trace: Trace | None,
+    inner: Traced,
+    options: DerivativeOptions,
+    wrt: Sequence[int],
+    of: Sequence[int],
 ) -> list[FuncOp]:
     """Add the derivative functions to the outer trace; returns them."""
     module = inner.module.op
@@ -104,7 +108,7 @@ def _made_by(op: Operation) -> list[SSAValue]:
 
 
 @dataclass(frozen=True, eq=False)
-class Halves:
+class SplitDerivative:
     """The derivative of a function in a trace, in two functions that may be called repeatedly.
 
     It is made for some operands, of which only the types count, and differentiates the results
@@ -124,7 +128,7 @@ class Halves:
         of: Sequence[int],
         name: str,
         sparse: tuple[int, ...] = (),
-    ) -> Halves:
+    ) -> SplitDerivative:
         """The two functions, of which the names begin with `name`.
 
         `sparse`, out of `wrt`, have row slices as cotangents: indices and values.
@@ -132,7 +136,7 @@ class Halves:
         trace = current(name)
         inner = traced(name, function, operands, outer=trace, name=name)
         assert not inner.captured, f"{name} uses arrays from around it"
-        options = Options("split", requests=dict.fromkeys(sparse, "slices"))
+        options = DerivativeOptions("split", requests=dict.fromkeys(sparse, "slices"))
         forward, backward = differentiated(trace, inner, options, wrt, of)
         for value in (v for f in (forward, backward) for op in f.walk() for v in _made_by(op)):
             # so that they get the names of what they are in each call

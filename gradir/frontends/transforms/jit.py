@@ -19,7 +19,7 @@ from gradir.frontends.tracing.trace import (
 )
 from gradir.frontends.tracing.tracing import tracing
 from gradir.frontends.tracing.trees import Tree, flatten
-from gradir.frontends.transforms.calls import Calls, Options, TraceOf
+from gradir.frontends.transforms.calls import CallOptions, Calls, TraceOf
 from gradir.frontends.transforms.donation import argument_numbers, require_not_donated
 from gradir.frontends.transforms.named_shapes import NamedShapes
 from gradir.frontends.transforms.program import Program
@@ -55,7 +55,7 @@ class Jitted(Wrapped):
             raise ArgumentTypeError(f"function: expected a Python function, got {function!r}")
         super().__init__(function, parts or (jit, (function, threads, donate_argnums)))
         self._function, self._static, self._shapes = function, static, shapes
-        self._options = Options(threads, argument_numbers(donate_argnums), knows_values)
+        self._options = CallOptions(threads, argument_numbers(donate_argnums), knows_values)
         self._takes_out = reads_out or "out" not in parameter_names(function)
         self._reads_out = reads_out
         self._named = None if shapes is None or static else NamedShapes(function, shapes)

@@ -74,7 +74,7 @@ def kernel(
         return partial(_made, options=options)
     if not callable(body):
         raise ArgumentTypeError(f"body: expected a Python function, got {body!r}")
-    return Kernel(body, options)
+    return KernelFunction(body, options)
 
 
 def _number(pad: object) -> float | None:
@@ -84,7 +84,7 @@ def _number(pad: object) -> float | None:
     return given
 
 
-class Kernel(Wrapped):
+class KernelFunction(Wrapped):
     """An op of a body; see `gradir.kernel`."""
 
     def __init__(self, body: Callable[..., Any], options: dict[str, Any]):
@@ -120,10 +120,10 @@ class Kernel(Wrapped):
         return checkpoint(stage)(*arrays)
 
     def _results(self, arrays: Sequence[Tracer], rank: int, bounds: tuple[int, ...]) -> Any:
-        grid = Grid(bounds)
+        grid = KernelGrid(bounds)
         indices = [Index(grid, dim_row(len(bounds), d)) for d in range(len(bounds))]
         pad = self._options["pad"]
-        read = [Elements(a, grid, pad) if a.shape else a for a in arrays]
+        read = [KernelArgument(a, grid, pad) if a.shape else a for a in arrays]
         block = current("kernel").blocks[-1]
         with grid.running():
             returned = called("kernel", self._body, *indices, *read)
@@ -134,7 +134,7 @@ class Kernel(Wrapped):
         return tuple(made) if several else made[0]
 
     def _result(self, value: Any, rank: int, bounds: tuple[int, ...]) -> Tracer:
-        if isinstance(value, Elements):
+        if isinstance(value, KernelArgument):
             raise refusal("kernel: the body must return elements, got an array without subscripts")
         made = lifted(value, what="kernel: the body must return elements: ")
         if made.shape not in ((), bounds):
@@ -204,13 +204,13 @@ def _extents(what: str, given: Any, specs: Sequence[Spec]) -> tuple[int, ...]:
 
 class _Running(local):
     def __init__(self) -> None:
-        self.grids: list[Grid] = []
+        self.grids: list[KernelGrid] = []
 
 
 _running = _Running()
 
 
-class Grid:
+class KernelGrid:
     """The indices of one run of a body; those of another kernel, or of another run, are refused."""
 
     def __init__(self, bounds: tuple[int, ...]):
@@ -245,7 +245,7 @@ class Index:
 
     __array_ufunc__: ClassVar[None] = None
 
-    def __init__(self, grid: Grid, row: Row):
+    def __init__(self, grid: KernelGrid, row: Row):
         self.grid, self.bounds, self.row = grid, grid.bounds, row
 
     def values(self) -> Tracer:
@@ -329,10 +329,10 @@ def _plain(value: Any) -> Any:
     return value.values() if isinstance(value, Index) else value
 
 
-class Elements:
+class KernelArgument:
     """An argument of a kernel: `x[i, j]` are its elements at subscripts, over the grid."""
 
-    def __init__(self, array: Tracer, grid: Grid, pad: float | None):
+    def __init__(self, array: Tracer, grid: KernelGrid, pad: float | None):
         self._array, self._grid, self._bounds, self._pad = array, grid, grid.bounds, pad
 
     @property

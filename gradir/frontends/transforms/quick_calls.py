@@ -2,36 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from gradir.codegen.driver.tree_call import CONSTANT, DICT, LEAF, LIST, OTHER, TUPLE
 from gradir.frontends.tracing.nodes import NODES
 from gradir.frontends.tracing.tracing import IN_PYTHON
 from gradir.frontends.tracing.trees import Tree, maker
 from gradir.frontends.transforms.donation import GIVEN_UP
+from gradir.frontends.transforms.program import Program
 from gradir.runtime.native_call import is_due
-from gradir.runtime.native_ways import Call, Node, Way, caller
+from gradir.runtime.native_ways import Call, Way, WayNode, caller
 
 MOST_WAYS = 16
 """The kinds of arguments of one function that are called natively: each is tried in turn."""
-
-
-class Program(Protocol):
-    """What runs with the leaves of arguments of one kind."""
-
-    @property
-    def nesting(self) -> Tree:
-        """The nesting of the results."""
-        ...
-
-    def attempt(self, leaves: Sequence[Any]) -> tuple[Any, ...] | None:
-        """The leaves of the results, or None before a run."""
-        ...
-
-    def alone(self) -> Any:
-        """The runner of `Way`."""
-        ...
 
 
 _Kind = tuple[Tree, tuple[type, ...], Program]
@@ -85,7 +69,7 @@ _TUPLE_ITEMS: object = getattr(tuple, "__iter__")  # noqa: B009
 _LIST_ITEMS: object = getattr(list, "__iter__")  # noqa: B009
 
 
-def _argument_nodes(tree: Tree, classes: Iterator[type]) -> Iterator[Node]:
+def _argument_nodes(tree: Tree, classes: Iterator[type]) -> Iterator[WayNode]:
     """The nodes that an argument must match."""
     kind, count = tree.kind, len(tree.children)
     # those of the subclasses that are walked through as native code does
@@ -93,15 +77,15 @@ def _argument_nodes(tree: Tree, classes: Iterator[type]) -> Iterator[Node]:
     if kind in NODES:
         raise _NotNative
     if kind is None:
-        yield Node(LEAF, next(classes))
+        yield WayNode(LEAF, next(classes))
     elif kind is type(None):
-        yield Node(CONSTANT, kind)
+        yield WayNode(CONSTANT, kind)
     elif kind is dict:
-        yield Node(DICT, dict, count, tree.keys)
+        yield WayNode(DICT, dict, count, tree.keys)
     elif items is _TUPLE_ITEMS:
-        yield Node(TUPLE, kind, count)
+        yield WayNode(TUPLE, kind, count)
     elif items is _LIST_ITEMS:
-        yield Node(LIST, kind, count)
+        yield WayNode(LIST, kind, count)
     else:
         raise _NotNative
     for child in tree.children:
@@ -111,11 +95,11 @@ def _argument_nodes(tree: Tree, classes: Iterator[type]) -> Iterator[Node]:
 _CONTAINERS = {None: LEAF, type(None): CONSTANT, tuple: TUPLE, list: LIST, dict: DICT}
 
 
-def _result_nodes(tree: Tree) -> Iterator[Node]:
+def _result_nodes(tree: Tree) -> Iterator[WayNode]:
     """The nodes that a result is built from."""
     kind = _CONTAINERS.get(tree.kind, OTHER)
     keys = tree.keys if kind == DICT else None
     made_by = maker(tree) if kind == OTHER else None
-    yield Node(kind, made_by, len(tree.children), keys)
+    yield WayNode(kind, made_by, len(tree.children), keys)
     for child in tree.children:
         yield from _result_nodes(child)

@@ -1,4 +1,4 @@
-"""What holds for all tests: they compile, call natively, look for garbage seldom; some are slow."""
+"""What holds for all tests: they compile, look for garbage seldom; some are slow."""
 
 from __future__ import annotations
 
@@ -6,41 +6,26 @@ import gc
 import os
 from collections import defaultdict
 from collections.abc import Generator
-from hashlib import sha256
 from typing import Any
 
 import durations
 import pytest
 
-from gradir.codegen.text.target import MachineTarget
-from gradir.runtime import jit, native_call
-
-# Calls are native from the first one on, and not after some by Python.
-native_call.PYTHON_CALLS = 0
+from gradir.runtime import native_call
 
 # IR is made of cycles. By default Python looks for garbage in them after every 700 objects, which
 # was a tenth of the time of the tests.
 gc.set_threshold(20_000)
 
-# A tenth of LLVM's time went into texts that the process had compiled before.
-_compile, _objects = jit.compile_object, dict[object, jit.CompiledObject]()
-
-
-def _object_of(
-    text: str, target: MachineTarget, level: int = jit.SPEED_LEVEL
-) -> jit.CompiledObject:
-    """The object of a text that was compiled before, or of LLVM."""
-    key = sha256(text.encode()).digest(), target, level
-    if key not in _objects:
-        _objects[key] = _compile(text, target, level)
-    return _objects[key]
-
-
-jit.compile_object = _object_of
-
 # Tests test the compiler; those of the cache turn it on, in folders of their own. By GRADIR_CACHE=1
 # and a folder in GRADIR_CACHE_DIR, all test code that an earlier run has kept.
 os.environ.setdefault("GRADIR_CACHE", "0")
+
+
+@pytest.fixture
+def native_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calls are native from the first one on, not after the process has made some by Python."""
+    monkeypatch.setattr(native_call, "PYTHON_CALLS", 0)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

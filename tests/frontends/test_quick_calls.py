@@ -17,7 +17,10 @@ import gradir.numpy as gnp
 from gradir.errors import ArgumentError, IndexOutOfRange
 from gradir.runtime import native_call
 
-pytestmark = pytest.mark.skipif(not native_call.is_supported(), reason="calls go through Python")
+pytestmark = [
+    pytest.mark.usefixtures("native_calls"),
+    pytest.mark.skipif(not native_call.is_supported(), reason="calls go through Python"),
+]
 
 X = np.linspace(0.0, 1.0, 5, dtype=np.float32)
 

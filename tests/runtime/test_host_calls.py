@@ -17,6 +17,8 @@ from gradir.dialects.grad.host_functions import (
 from gradir.errors import ArgumentTypeError, HostCallError, PassError
 from gradir.testing import check_grads
 
+pytestmark = pytest.mark.usefixtures("native_calls")
+
 Array = np.ndarray[Any, np.dtype[Any]]
 X = np.array([0.5, -1.0, 1.5, 2.0])
 

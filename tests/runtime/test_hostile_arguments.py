@@ -15,6 +15,8 @@ import pytest
 import gradir
 from gradir.errors import ArgumentError, ArgumentTypeError, GradirError, HostCallError
 
+pytestmark = pytest.mark.usefixtures("native_calls")
+
 # Arrays.
 
 SUM = """func.func @f(%x: tensor<3xf64>, %y: tensor<3xf64>) -> tensor<3xf64> {

@@ -22,6 +22,8 @@ from gradir.errors import ArgumentTypeError, GradirError, IndexOutOfRange
 from gradir.tools.gradir_opt import main as gradir_opt
 from gradir.tools.gradir_run import main as gradir_run
 
+pytestmark = pytest.mark.usefixtures("native_calls")
+
 GUARDED = Path(__file__).parents[1] / "support" / "guarded_memory.py"
 
 

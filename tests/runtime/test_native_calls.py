@@ -27,7 +27,10 @@ from gradir.errors import ArgumentError, ArgumentTypeError, GradirError, IndexOu
 from gradir.runtime import memory, native_call
 from gradir.runtime.executable import Executable
 
-pytestmark = pytest.mark.skipif(not native_call.is_supported(), reason="calls go through Python")
+pytestmark = [
+    pytest.mark.usefixtures("native_calls"),
+    pytest.mark.skipif(not native_call.is_supported(), reason="calls go through Python"),
+]
 
 NEWTON = """
 func.func @root(%a: f64) -> f64 {

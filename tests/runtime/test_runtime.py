@@ -39,6 +39,8 @@ from gradir.runtime import jit, memory, threads
 from gradir.runtime.executable import Executable
 from gradir.runtime.memory import MemoryPool, ResultBuffer
 
+pytestmark = pytest.mark.usefixtures("native_calls")
+
 LONG = 1 << 16
 
 

@@ -28,7 +28,7 @@ from gradir.passes.differentiate.function import FunctionDifferentiator
 from gradir.passes.differentiate.program import Program
 from gradir.passes.differentiate.selectors import Selector, resolve_of, resolve_wrt
 from gradir.passes.gradient.deferred_gradient import deferred, open_op, options
-from gradir.passes.gradient.forward_mode import jvp_function
+from gradir.passes.gradient.jvp import jvp_function
 from gradir.passes.gradient.prepare import prepared
 from gradir.passes.gradient.requests import Requests, requested
 from gradir.passes.gradient.rule_table import structural_rules
@@ -101,7 +101,7 @@ def _gradient(
             attributes = {**options(wrt, of, requests), **(settings or {})}
             return [deferred(program, source, kept, targets, mode, attributes, place)]
     if mode == "jvp":
-        return [jvp_function(program, rules, source, kept, targets)]
+        return [jvp_function(FunctionDifferentiator(program, rules, source, kept, targets))]
     differentiator = FunctionDifferentiator(program, rules, source, kept, targets)
     try:
         differentiate_callees(differentiator)

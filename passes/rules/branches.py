@@ -12,7 +12,7 @@ around it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -30,6 +30,7 @@ from gradir.passes.differentiate.contributions import summed, zero_of
 from gradir.passes.differentiate.crossing import Crossing, add_seeds, crossed
 from gradir.passes.differentiate.differentiator import Differentiator
 from gradir.passes.differentiate.residuals import Residuals
+from gradir.passes.differentiate.reverse_mode import Flowing
 from gradir.passes.differentiate.row_slices import repacked, unpacked
 from gradir.passes.differentiate.tapes import TapeThread
 from gradir.passes.rules.branch_results import BranchResults
@@ -111,7 +112,7 @@ class BranchRule:
 
     def backward(
         self, outer: Differentiator, op: Operation, saved: SavedBranches, cts: Cotangents
-    ) -> Iterable[tuple[SSAValue, Value | None]]:
+    ) -> Flowing:
         sums = outer.contributions
         seeds = [(cts[k] or sums.zero_of(op.results[k])).ssa for k in saved.active]
         seeds += saved.entry.hand_over(seeds, outer.emitter)
@@ -169,7 +170,7 @@ class ExecuteRegionRule:
 
     def backward(
         self, outer: Differentiator, op: Operation, saved: object, cts: Cotangents
-    ) -> Iterable[tuple[SSAValue, Value | None]]:
+    ) -> Flowing:
         raise AssertionError("the ops of a dissolved region are differentiated one by one")
 
 
@@ -177,7 +178,7 @@ def _differentiate(
     outer: Differentiator, op: Operation, block: Block, active: Sequence[int], entry: Crossing
 ) -> Branch:
     inner = outer.region(block, op)
-    inner.copy_forward()
+    inner.walk_forward()
     seeds = add_seeds(inner.backward, 0, [op.results[k] for k in active], entry)
     for seed, k in zip(seeds, active, strict=False):
         inner.contributions.add(yielded(block)[k], inner.emitter.value(seed))

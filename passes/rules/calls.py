@@ -6,7 +6,7 @@ code a call of its backward half.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
 
 from xdsl.dialects import scf
@@ -27,8 +27,9 @@ from gradir.passes.differentiate.derived import split_functions
 from gradir.passes.differentiate.differentiator import Differentiator
 from gradir.passes.differentiate.function import FunctionDifferentiator
 from gradir.passes.differentiate.program import Halves, Program
-from gradir.passes.differentiate.rule import Rules
+from gradir.passes.differentiate.reverse_mode import Flowing
 from gradir.passes.differentiate.selectors import Target, resolve_of, resolve_wrt
+from gradir.passes.differentiate.structural_rule import Rules
 from gradir.passes.differentiate.tables import Pattern, call_pattern
 from gradir.passes.differentiate.tapes import TapeThread
 from gradir.passes.rules.custom_vjp import (
@@ -105,7 +106,7 @@ class CallRule:
         op: CallOp,
         saved: SavedCall | SavedCustomCall,
         cts: Cotangents,
-    ) -> Iterable[tuple[SSAValue, Value | None]]:
+    ) -> Flowing:
         if isinstance(saved, SavedCustomCall):
             return custom_backward(outer, op, saved, cts)
         emitter = outer.emitter

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from xdsl.dialects import scf
-from xdsl.ir import SSAValue
 
 from gradir.dialects.base.interfaces import Cotangents
-from gradir.dialects.base.value import Value
 from gradir.dialects.grad.loop_policy import loop_policy
 from gradir.passes.differentiate.derived import DifferentiatedLoop
 from gradir.passes.differentiate.differentiator import Differentiator
+from gradir.passes.differentiate.reverse_mode import Flowing
 from gradir.passes.rules.loops.body import seeds
 from gradir.passes.rules.loops.carried import Carried
 from gradir.passes.rules.loops.for_loop import Bounds, ForLoop
@@ -46,7 +43,7 @@ class ForRule:
         op: scf.ForOp,
         saved: SavedFor | Replayed | None,
         cts: Cotangents,
-    ) -> Iterable[tuple[SSAValue, Value | None]]:
+    ) -> Flowing:
         # a loop without changing values has no results of its own, hence no cotangents
         assert saved is not None
         if not isinstance(saved, SavedFor):

@@ -79,7 +79,7 @@ def reversible_body(outer: Differentiator, inner: Differentiator, loop: ForLoop)
     """The forward code of one iteration, and the backward code."""
     for argument in (loop.index, *loop.changing.arguments):
         inner.add_argument(argument)
-    inner.copy_forward()
+    inner.walk_forward()
     active, sums = loop.active(outer), sums_of(outer, loop.op)
     border = carried_border(outer, loop.op)
     return differentiate_body(

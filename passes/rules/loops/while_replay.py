@@ -17,7 +17,7 @@ from these by the binomial schedule, with the slots that are free.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, scf
@@ -26,7 +26,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from gradir.dialects.base.attribute_names import POLICY_ATTRIBUTE
 from gradir.dialects.base.interfaces import Cotangents
-from gradir.dialects.base.value import Emitter, Value
+from gradir.dialects.base.value import Emitter
 from gradir.dialects.building.control_flow import Integers, choose, compare, name_all, named
 from gradir.dialects.grad.join import join
 from gradir.dialects.grad.loop_policy import loop_policy
@@ -35,6 +35,7 @@ from gradir.passes.analysis.activity import Activity
 from gradir.passes.analysis.region_ops import region_flow
 from gradir.passes.analysis.regions import captured_inside
 from gradir.passes.differentiate.differentiator import Differentiator
+from gradir.passes.differentiate.reverse_mode import Flowing, walk_block_forward
 from gradir.passes.differentiate.shared import Shared
 from gradir.passes.recompute.replayable import check_can_be_kept, check_replayable
 from gradir.passes.rules.loops.body import check_room, copy_ops, keep_limit
@@ -80,18 +81,17 @@ def forward_replayed_while(
     outer.set_primal(loop.passed.results, results.values)
     carried = [outer.primal(v) for v in loop.carried.starts]
     outer.shared.primal.update(zip(first.args, [named(count, "count"), *carried], strict=True))
-    outer.copy_block(first)
+    walk_block_forward(outer, first)
     return ReplayedWhile(loop, first, keeper.replayed(same, own, count, outside))
 
 
 def backward_replayed_while(
     outer: Differentiator, saved: ReplayedWhile, cts: Cotangents
-) -> Iterable[tuple[SSAValue, Value | None]]:
+) -> Flowing:
     """Append the loop that reverses the iterations, and the backward code of the first test."""
     same_cts = [cts[slot.result.index] for slot in saved.loop.passed]
     for value, ct in backward_replayed(outer, saved.snapshots, same_cts):
-        if ct is not None:
-            outer.contributions.add(value, ct)
+        outer.contributions.add(value, ct)
     outer.walk_region_back(saved.first)
     cts = [outer.contributions.cotangent(argument) for argument in saved.first.args[1:]]
     return list(zip(saved.loop.carried.starts, cts, strict=True))

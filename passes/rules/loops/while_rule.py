@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from xdsl.dialects import scf
-from xdsl.ir import SSAValue
 
 from gradir.dialects.base.diagnostics import PassError
 from gradir.dialects.base.interfaces import Cotangents
-from gradir.dialects.base.value import Value
 from gradir.dialects.grad.loop_policy import loop_policy
 from gradir.passes.differentiate.derived import DifferentiatedLoop
 from gradir.passes.differentiate.differentiator import Differentiator
+from gradir.passes.differentiate.reverse_mode import Flowing
 from gradir.passes.rules.loops.state import LoopState
 from gradir.passes.rules.loops.taped_while import (
     SavedWhile,
@@ -46,7 +43,7 @@ class WhileRule:
         op: scf.WhileOp,
         saved: SavedWhile | ReplayedWhile,
         cts: Cotangents,
-    ) -> Iterable[tuple[SSAValue, Value | None]]:
+    ) -> Flowing:
         if isinstance(saved, ReplayedWhile):
             return backward_replayed_while(outer, saved, cts)
         return backward_taped_while(outer, saved, cts)

@@ -155,7 +155,5 @@ def _run_under(
     derived = FunctionDifferentiator(given.program, given.rules, copy, wrt, of).run(with_ones)
     derived.source = given.source
     for loop in derived.loops:
-        original = originals[loop.op]
-        assert isinstance(original, type(loop.op))
-        loop.op = original
+        loop.op = originals[loop.op]
     return derived

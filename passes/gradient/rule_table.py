@@ -22,8 +22,7 @@ from gradir.passes.rules.branches import BranchRule, ExecuteRegionRule
 from gradir.passes.rules.calls import CallRule
 from gradir.passes.rules.checkpoints import CheckpointRule
 from gradir.passes.rules.joins import BarrierRule, JoinRule
-from gradir.passes.rules.loops.for_rule import ForRule
-from gradir.passes.rules.loops.while_rule import WhileRule
+from gradir.passes.rules.loops.loop_rule import FOR, WHILE
 from gradir.passes.rules.tangents import (
     push_branches,
     push_call,
@@ -44,8 +43,8 @@ def structural_rules(costs: Costs) -> Rules:
         scf.IfOp:            Rule(BranchRule(),          push_branches),
         scf.IndexSwitchOp:   Rule(BranchRule(),          push_branches),
         scf.ExecuteRegionOp: Rule(ExecuteRegionRule(),   push_branches),
-        scf.ForOp:           Rule(ForRule(),             push_loop),
-        scf.WhileOp:         Rule(WhileRule(),           push_loop),
+        scf.ForOp:           Rule(FOR,                   push_loop),
+        scf.WhileOp:         Rule(WHILE,                 push_loop),
         CheckpointOp:        Rule(CheckpointRule(costs), push_stage),
         JoinOp:              Rule(JoinRule(),            push_join),
         BarrierOp:           Rule(BarrierRule(),         None),

@@ -1,4 +1,4 @@
-"""Differentiation of scf.if, scf.index_switch and scf.execute_region.
+"""Differentiation of branches, the ops that run one of their regions, and of scf.execute_region.
 
     %y = scf.if %c { ... }      becomes       %y, %residual = scf.if %c { ... }
                                 and           %x_ct = scf.if %c { ... } else { ... }
@@ -82,7 +82,7 @@ class SavedBranches:
 
 
 class BranchRule:
-    """The structural rule of scf.if and scf.index_switch."""
+    """The structural rule of branches."""
 
     def forward(self, outer: Differentiator, op: Operation) -> SavedBranches:
         flow = region_flow(op)

@@ -83,8 +83,9 @@ class Scheduled:
 Replayed = Segmented | Scheduled
 
 
-def forward_replayed(outer: Differentiator, loop: ForLoop, state: LoopState) -> Replayed | None:
+def forward_replayed(outer: Differentiator, loop: ForLoop) -> Replayed | None:
     """Append the loop with snapshots; None if it changes no value."""
+    state = loop.state
     check_replayable(outer.program, loop.op)
     for argument in state.kept(state.arguments):
         check_can_be_kept(loop.op, argument)

@@ -27,7 +27,7 @@ from xdsl.ir import Block, Region, SSAValue
 
 from gradir.dialects.base.interfaces import Cotangents
 from gradir.dialects.base.value import Emitter
-from gradir.dialects.building.control_flow import Integers, named
+from gradir.dialects.building.control_flow import Integers, make_while, named
 from gradir.passes.differentiate.crossing import crossed
 from gradir.passes.differentiate.differentiator import Differentiator
 from gradir.passes.differentiate.residuals import Makers
@@ -189,8 +189,7 @@ def _forward_loop(outer: Differentiator, loop: WhileLoop, before: Half, after: H
     zeros = [Integers(INDEX, outside).constant(0)] if is_counted else []
     threads = [t.forward for t in (*before.threads, *after.threads)]
     initial = [*(outer.primal(v) for v in loop.carried.starts), *zeros, *threads]
-    types, regions = [v.type for v in passed.flat()], (before.forward, after.forward)
-    made = outside.insert(scf.WhileOp(initial, types, *map(Region, regions)))
+    made = outside.insert(make_while(initial, before.forward, after.forward))
     made.attributes.update(loop.op.attributes)
     return passed.like(made.results)
 

@@ -27,7 +27,14 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from gradir.dialects.base.attribute_names import POLICY_ATTRIBUTE
 from gradir.dialects.base.interfaces import Cotangents
 from gradir.dialects.base.value import Emitter
-from gradir.dialects.building.control_flow import Integers, choose, compare, name_all, named
+from gradir.dialects.building.control_flow import (
+    Integers,
+    choose,
+    compare,
+    make_while,
+    name_all,
+    named,
+)
 from gradir.dialects.grad.join import join
 from gradir.dialects.grad.loop_policy import loop_policy
 from gradir.dialects.grad.tape import push
@@ -65,11 +72,9 @@ class ReplayedWhile:
     snapshots: Replayed
 
 
-def forward_replayed_while(
-    outer: Differentiator, loop: WhileLoop, state: LoopState
-) -> ReplayedWhile:
+def forward_replayed_while(outer: Differentiator, loop: WhileLoop) -> ReplayedWhile:
     """Append the loop with snapshots."""
-    op, outside = loop.op, outer.forward_emitter(loop.op)
+    op, state, outside = loop.op, loop.state, outer.forward_emitter(loop.op)
     check_replayable(outer.program, op)
     for argument in state.kept(state.arguments):
         check_can_be_kept(op, argument)
@@ -252,8 +257,7 @@ def _forward_loop(outer: Differentiator, loop: WhileLoop, keeper: _Every | _Onli
     values = _outer_values(outer, loop)
     before = _plain_before(loop, own, ["count", *keeper.names], values)
     after = _plain_after(loop, own, ["count", *keeper.names], values, keeper)
-    types = [v.type for v in after.args]
-    made = outside.insert(scf.WhileOp([*initial, *own], types, Region(before), Region(after)))
+    made = outside.insert(make_while([*initial, *own], before, after))
     name_all(made.results, [a.name_hint for a in after.args])
     return Running(loop.passed.handed_on, own).like(made.results)
 

@@ -63,11 +63,13 @@ BEFORE_STAGES = [
 import gradir
 import gradir.numpy as gnp
 
+
 def loss(w, x, y):
     guess = gnp.tanh(x @ w)
     error = guess - y
     square = error * error
     return gnp.mean(square)
+
 
 w, x, y = (gradir.Spec(shape, "float32") for shape in ((3,), (8, 3), (8,)))
 module = gradir.trace(loss, w, x, y)
@@ -123,6 +125,7 @@ from gradir.text.printer import program_text
 program, machine = derived.op.clone(), Machine(target_of("x86-64-v3"), threads=1)
 stages = iter(STAGES)
 alone(program, "loss_grad")
+
 
 def run_stage(name):
     stage, before = next(stages), program_text(program)

@@ -390,17 +390,29 @@ def _drop_operands(entries: Sequence[Entry]) -> None:
         reader.operands = [o for k, o in enumerate(reader.operands) if k not in places]
 
 
+def with_regions(
+    op: Operation,
+    operands: Sequence[SSAValue],
+    types: Sequence[Attribute],
+    regions: Sequence[Region],
+) -> Operation:
+    """An op of the same class, attributes and place with other operands, results and regions."""
+    made = type(op).create(
+        operands=operands,
+        result_types=types,
+        properties=dict(op.properties),
+        attributes=dict(op.attributes),
+        regions=regions,
+    )
+    made.location = op.location
+    return made
+
+
 def rebuilt(op: Operation, types: Sequence[Attribute]) -> Operation:
     """Put an op with the operands, attributes and regions of `op` in front of it, with results of
     other types. `op` stays without regions, for the caller to replace its results and erase it."""
-    made = type(op).create(
-        operands=op.operands,
-        result_types=types,
-        properties=op.properties,
-        attributes=op.attributes,
-        regions=[op.detach_region(region) for region in list(op.regions)],
-    )
-    made.location = op.location
+    regions = [op.detach_region(region) for region in list(op.regions)]
+    made = with_regions(op, op.operands, types, regions)
     block = op.parent
     assert block is not None
     block.insert_op_before(made, op)

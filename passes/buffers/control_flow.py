@@ -17,7 +17,7 @@ from gradir.dialects.base.shapes import as_integer_type, is_tensor
 from gradir.dialects.building.control_flow import make_while
 from gradir.dialects.grad.tape import is_tape
 from gradir.dialects.loopnest.buffer_ops import CheckStepOp
-from gradir.passes.analysis.region_ops import BRANCH_OPS
+from gradir.passes.analysis.region_ops import BRANCH_OPS, with_regions
 from gradir.passes.buffers.state import BufferState, buffer_type, root_of, start_of
 
 Run = Callable[[Block], None]
@@ -138,13 +138,8 @@ def bufferize_branches(s: BufferState, op: Operation, run: Run) -> None:
         for result in op.results
     ]
     regions = [_branch(s, region, buffers, run) for region in op.regions]
-    made = type(op).create(
-        operands=[s.values[o] for o in op.operands],
-        result_types=[_scalar_type(r.type) for r in op.results if not is_tensor(r.type)],
-        properties=op.properties,
-        attributes=op.attributes,
-        regions=regions,
-    )
+    types = [_scalar_type(r.type) for r in op.results if not is_tensor(r.type)]
+    made = with_regions(op, [s.values[o] for o in op.operands], types, regions)
     _map_results(s, op, s.emit(made, op), buffers)
 
 

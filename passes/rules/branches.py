@@ -17,13 +17,14 @@ from dataclasses import dataclass
 from functools import partial
 
 from xdsl.dialects import scf
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 
 from gradir.dialects.base.interfaces import Cotangents
 from gradir.dialects.base.slice_type import SlicesType, is_slices
 from gradir.dialects.base.value import Emitter, Value
 from gradir.dialects.grad.slices import Pair, densified, padded, zero_rows
 from gradir.passes.analysis.region_flow import region_flow, yielded
+from gradir.passes.analysis.region_ops import with_regions
 from gradir.passes.analysis.regions import values_read_inside
 from gradir.passes.cleanup.simplify import simplify_block
 from gradir.passes.differentiate.contributions import summed, zero_of
@@ -94,11 +95,11 @@ class BranchRule:
         threads = [(outer.open_tape(t.type), b) for b in branches for t in b.inner.tapes]
         for k, branch in enumerate(branches):
             _finish_forward(outer, branch, partial(results.filled, k), threads)
-        made = _with_regions(
+        made = with_regions(
             op,
             [outer.primal(o) for o in op.operands],
             [*(r.type for r in op.results), *results.types, *(t.type for t, _ in threads)],
-            [b.inner.forward for b in branches],
+            [Region(b.inner.forward) for b in branches],
         )
         outer.forward_emitter(op).insert(made)
         first, second = len(op.results), len(op.results) + len(results.types)
@@ -125,11 +126,11 @@ class BranchRule:
         for branch in saved.branches:
             _finish_backward(branch, captured, so_far, counts, seeds, saved.threads, tapes)
         made = outer.emitter.insert(
-            _with_regions(
+            with_regions(
                 op,
                 [outer.primal(o) for o in op.operands],
                 [v.type for v in yielded(saved.branches[0].inner.backward)],
-                [b.inner.backward for b in saved.branches],
+                [Region(b.inner.backward) for b in saved.branches],
             )
         )
         first = len(made.results) - len(tapes)
@@ -283,21 +284,3 @@ def _finish_backward(
         argument.replace_all_uses_with(value)
     for argument in reversed(block.args):
         block.erase_arg(argument)
-
-
-def _with_regions(
-    op: Operation,
-    operands: Sequence[SSAValue],
-    types: Sequence[Attribute],
-    blocks: Sequence[Block],
-) -> Operation:
-    """An op of the same kind with other regions and results."""
-    made = type(op).create(
-        operands=operands,
-        result_types=types,
-        properties=op.properties,
-        attributes=op.attributes,
-        regions=[Region(block) for block in blocks],
-    )
-    made.location = op.location
-    return made

@@ -18,7 +18,7 @@ from gradir.dialects.grad.host_call import HostCallOp, tangent_call
 from gradir.dialects.grad.join import JoinOp
 from gradir.dialects.grad.tape import cotangent_type, is_floating
 from gradir.passes.analysis.region_flow import RegionFlow, region_flow, yielded
-from gradir.passes.analysis.region_ops import terminator
+from gradir.passes.analysis.region_ops import terminator, with_regions
 from gradir.passes.cleanup.simplify import simplify_block
 from gradir.passes.differentiate.crossing import Crossing
 from gradir.passes.differentiate.forward_mode import (
@@ -178,14 +178,9 @@ def _insert_with_regions(
 ) -> None:
     """A copy of `op` with tangents, and masks, as further operands and results, and with other
     regions."""
-    made = type(op).create(
-        operands=[*(work.primal[o] for o in op.operands), *tangents],
-        result_types=[*(r.type for r in op.results), *border.types, *border.mask_types],
-        properties=dict(op.properties),
-        attributes=dict(op.attributes),
-        regions=regions,
-    )
-    work.emitter(op).insert(made)
+    operands = [*(work.primal[o] for o in op.operands), *tangents]
+    types = [*(r.type for r in op.results), *border.types, *border.mask_types]
+    made = work.emitter(op).insert(with_regions(op, operands, types, regions))
     first, end = len(op.results), len(op.results) + len(passed)
     border.receive(made.results[first:end], made.results[end:])
     work.take_over(op, made, passed)

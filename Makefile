@@ -75,6 +75,7 @@ docs: $(INSTALLED) ## Write the op reference anew and run the code in README.md 
 	$(RUN) -m gradir.tools.gen_proofs_page
 	$(RUN) -m gradir.tools.gen_decisions_index
 	$(RUN) -m gradir.tools.gen_house_map
+	$(RUN) -m gradir.tools.gen_reading_page
 	$(RUN) -m pytest --quiet tests/whole/test_readme.py
 
 format: $(INSTALLED) ## Format the code and mend what ruff can mend

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from gradir.explain.watched import Again, results_of_primal, watched
     from gradir.passes.batch.vmap import vmap
     from gradir.passes.differentiate.selectors import Selector
+    from gradir.passes.gradient.requests import DerivativeRequest
     from gradir.passes.training.append_loss import append_loss
     from gradir.profiling.profile import Profile
     from gradir.profiling.run import profiled
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from gradir.text.parser import parse_module
 else:
     apply_gradient = deferred("gradir.compiler.measured_gradient", "apply_gradient")
+    DerivativeRequest = deferred("gradir.passes.gradient.requests", "DerivativeRequest")
     compile_function = deferred("gradir.compiler.compiler", "compile_function")
     profiled = deferred("gradir.profiling.run", "profiled")
     Again = deferred("gradir.explain.watched", "Again")
@@ -130,11 +132,10 @@ class Module:
         with gradir_errors(self._sources), paused_gc():
             copy = self._op.clone()
             hold_functions([copy])
-            apply_gradient(
-                copy, function, _selectors(wrt), _selectors(of), mode, policy,
-                memory_limit,
-                requests,
-            )  # fmt: skip
+            request = DerivativeRequest(
+                *(function, _selectors(wrt), _selectors(of), mode, policy, memory_limit, requests)
+            )
+            apply_gradient(copy, request)
             verify(copy)
         return Module(copy, self._sources, self._provenance.of_gradient(self._op, function))
 

@@ -16,6 +16,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PICTURE = ROOT / "docs" / "house.svg"
 SHEETS = ("gradir", "gradir/frontends", "gradir/codegen", "passes", "dialects")
+OPEN_FIRST = {
+    "gradir": "compiler/pipeline.py, the list of stages",
+    "passes": "differentiate/reverse_mode.py, the walk back",
+}
 LINKS = ("dialects", "passes", "tools")
 # Sizes in pixels: the text is 12 high, and a letter about 7 wide.
 BOX_HEIGHT, LETTER, PADDING, GAP, FLOOR = 26, 7, 18, 16, 64
@@ -134,6 +138,8 @@ def boxes_of(floors: Sequence[Sequence[str]], top: float, width: float) -> dict[
 def drawn(sheet: str, arrows: Arrows, boxes: Mapping[str, Box], title_y: float) -> Iterator[str]:
     """The lines of SVG of one sheet."""
     yield f'<text x="16" y="{title_y:.0f}" class="sheet">{escape(sheet)}/</text>'
+    if (first := OPEN_FIRST.get(sheet)) is not None:
+        yield f'<text x="120" y="{title_y:.0f}">open first: {escape(first)}</text>'
     for room, targets in sorted(without_shortcuts(arrows).items()):
         for target in sorted(targets):
             start, end = boxes[room], boxes[target]

@@ -26,6 +26,7 @@ from gradir.dialects.base.interfaces import TensorOp, registered
 from gradir.dialects.base.shapes import NUMPY_NAMES, element_of, is_float, tensor
 from gradir.dialects.grad import dialect as grad
 from gradir.passes.gradient.gradient import gradient
+from gradir.passes.gradient.requests import DerivativeRequest
 from gradir.passes.gradient.rule_table import structural_rules
 from gradir.passes.recompute.costs import Costs
 from gradir.tools.op_samples import SAMPLES
@@ -241,7 +242,7 @@ def _sample(op: type[TensorOp]) -> str:
     module = ModuleOp([source := _function((active or cases)[0])])
     shown = source
     if active and not op.INACTIVE:
-        [shown] = gradient(module, "f", active[0].wrt, mode="vjp")
+        [shown] = gradient(module, DerivativeRequest("f", active[0].wrt, mode="vjp"))
     for function in list(module.ops):
         if function is not shown:
             function.detach()

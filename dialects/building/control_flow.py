@@ -150,8 +150,14 @@ def choose(
     return list(made.results)
 
 
+def make_while(initial: Sequence[SSAValue], before: Block, after: Block) -> scf.WhileOp:
+    """A scf.while of two blocks: `before` decides, and forwards the arguments of `after`."""
+    types = [a.type for a in after.args]
+    return scf.WhileOp(initial, types, Region(before), Region(after))
+
+
 class WhileBuilder:
-    """A scf.while whose condition forwards all carried values.
+    """A loop whose condition forwards all carried values.
 
     `emitter` appends to the body, whose arguments are `arguments`.
     """
@@ -180,8 +186,6 @@ class WhileBuilder:
     def finish(self, handed_on: Sequence[SSAValue], outside: Emitter) -> list[SSAValue]:
         """End the body, and append the loop; returns its results."""
         self.emitter.insert(scf.YieldOp(*handed_on))
-        types = [v.type for v in self.initial]
-        made = scf.WhileOp(self.initial, types, Region(self.before), Region(self.after))
-        outside.insert(made)
+        made = outside.insert(make_while(self.initial, self.before, self.after))
         name_all(made.results, self.names)
         return list(made.results)

@@ -31,6 +31,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from gradir.dialects.base.shapes import element_of, shape_of
 from gradir.dialects.base.value import Emitter, Scalar
 from gradir.dialects.building import body as b
+from gradir.dialects.building.control_flow import make_while
 from gradir.dialects.loopnest.body_ops import IndexOp, LanesOp, LoadOp, StoreOp, memory_type
 from gradir.dialects.loopnest.body_ops import YieldOp as LoopnestYieldOp
 from gradir.dialects.loopnest.forall import ForallOp
@@ -120,8 +121,7 @@ class ScalarProgram:
 
         self._fill(before, decide, condition, kinds)
         self._fill(after, lambda values: scf.YieldOp(*values), body, kinds)
-        op = scf.WhileOp([c.ssa for c in carried], types, Region(before), Region(after))
-        return _like(carried, self.emit(op))
+        return _like(carried, self.emit(make_while([c.ssa for c in carried], before, after)))
 
     def _fill(
         self,

@@ -33,9 +33,9 @@ class LoopPolicyAttr(ParametrizedAttribute):
     every = k: a snapshot of the carried values before each k-th iteration; the backward code runs
     the k iterations after it again, with a tape. binomial = s: at most s snapshots at a time, and
     no tape; the number of repeated iterations is the least possible (Griewank and Walther,
-    "Algorithm 799: revolve", 2000). online = s: the same for a scf.while, whose number of
-    iterations is unknown at its start; up to an eighth more iterations run than if it were known.
-    For a scf.for it is binomial. All policies give the same bits.
+    "Algorithm 799: revolve", 2000). online = s: the same for a loop whose number of iterations is
+    unknown at its start; up to an eighth more iterations run than if it were known. For a scf.for
+    it is binomial. All policies give the same bits.
     """
 
     name = "grad.loop"

@@ -215,7 +215,8 @@ class LanesOp(IRDLOperation):
     """`for (i = lower; i < upper; i += 1)` whose iterations are independent: run as vectors.
 
     No iteration reads an element that another one writes. Inside, conditions and the bounds and
-    steps of loops must not depend on i; scf.while and a nested loopnest.lanes are not allowed.
+    steps of loops must not depend on i; a loop without a counter and a nested loopnest.lanes are
+    not allowed.
 
         loopnest.lanes %j = %lower to %upper {
           ...

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from xdsl.dialects.func import FuncOp
 
     from gradir.compiler.pipeline import Machine
-    from gradir.passes.differentiate.selectors import Selector
     from gradir.passes.gradient.gradient import Observer
     from gradir.passes.gradient.measured_peak import Measure
+    from gradir.passes.gradient.requests import DerivativeRequest
 
 
 @dataclass(frozen=True)
@@ -70,25 +70,16 @@ def measure_here() -> ArenaBytes:
 
 def apply_gradient(
     module: ModuleOp,
-    function: str,
-    wrt: Sequence[Selector] | None,
-    of: Sequence[Selector] | None,
-    mode: str,
-    policy: str,
-    memory_limit: int | None,
-    requests: Sequence[tuple[Selector, str]],
+    request: DerivativeRequest,
     measuring: Callable[[], Measure] = measure_here,
     observe: Observer | None = None,
 ) -> list[FuncOp]:
-    """`gradient` with all options of the pass, and validated if that is asked for."""
-    made = gradient_pass.apply_gradient(
-        module, function, wrt, of, mode, policy, memory_limit, requests, measuring, observe
-    )
+    """`gradient` with the options of the pass, and validated if that is asked for."""
+    made = gradient_pass.apply_gradient(module, request, measuring, observe)
     if is_asked_for(VALIDATE_VARIABLE):
         from gradir.validation.gradients import validate_gradient
 
-        asked = any(request != "write" for _, request in requests)
-        validate_gradient(module, function, made, mode, wrt, of, asked)
+        validate_gradient(module, request, made)
     return made
 
 

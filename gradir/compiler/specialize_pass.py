@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from gradir.compiler.measured_gradient import apply_gradient
     from gradir.passes.gradient.gradient import Observer
     from gradir.passes.gradient.gradient_pass import parse_requests
+    from gradir.passes.gradient.requests import DerivativeRequest
 else:
+    DerivativeRequest = deferred("gradir.passes.gradient.requests", "DerivativeRequest")
     apply_gradient = deferred("gradir.compiler.measured_gradient", "apply_gradient")
     parse_requests = deferred("gradir.passes.gradient.gradient_pass", "parse_requests")
 
@@ -46,8 +48,7 @@ def _differentiate(
     observe: Observer | None, module: ModuleOp, name: str, op: DerivativeOp
 ) -> FuncOp:
     policy, limit, requests = (op.option(k) for k in ("policy", "memory_limit", "req"))
-    made = apply_gradient(
-        module,
+    request = DerivativeRequest(
         name,
         op.selectors("wrt"),
         op.selectors("of"),
@@ -55,9 +56,8 @@ def _differentiate(
         "keep_all" if policy is None else str(policy),
         None if limit is None else int(limit),
         parse_requests(None if requests is None else str(requests), module),
-        observe=observe,
     )
-    return made[0]
+    return apply_gradient(module, request, observe=observe)[0]
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from gradir.interpreter.control_flow import Steps
 from gradir.interpreter.interpreter import Interpreter, check_arguments
 from gradir.interpreter.out import all_arguments
 from gradir.passes.analysis.call_graph import functions_by_name
+from gradir.passes.analysis.region_ops import is_loop
 from gradir.symbols import function_named
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -83,7 +84,7 @@ class Recorder(Interpreter):
 
     def steps(self, op: Operation, operands: Sequence[Array]) -> Steps | None:
         steps = super().steps(op, operands)
-        if steps is None or not isinstance(op, scf.ForOp | scf.WhileOp):
+        if steps is None or not is_loop(op):
             return steps
         return self._counted(steps, Trip(op, count=_trip_count(op, operands)))
 

@@ -24,6 +24,7 @@ from gradir.dialects.loopnest.loopnest import BarrierOp, ReshapeOp, ViewOp
 from gradir.errors import ExecutionError, IndexOutOfRange
 from gradir.interpreter.tape import require_room
 from gradir.passes.analysis.region_flow import records_made
+from gradir.passes.analysis.region_ops import BRANCH_OPS, chosen_region
 from gradir.runtime.arrays import dtype_of
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -41,9 +42,9 @@ def _only_block(region: Region, op: Operation) -> Block:
     return first
 
 
-def _if(op: scf.IfOp, operands: Values) -> Steps:
-    region = op.true_region if operands[0] else op.false_region
-    if region.first_block is None:
+def _branch(op: Operation, operands: Values) -> Steps:
+    region = chosen_region(op, int(operands[0]))
+    if region.first_block is None and not op.results:
         return ()
     return (yield _only_block(region, op), ())
 
@@ -76,23 +77,16 @@ def _execute_region(op: scf.ExecuteRegionOp, operands: Values) -> Steps:
     return (yield _only_block(op.region, op), ())
 
 
-def _index_switch(op: scf.IndexSwitchOp, operands: Values) -> Steps:
-    chosen, cases = int(operands[0]), integers_of(op.cases)
-    region = op.case_regions[cases.index(chosen)] if chosen in cases else op.default_region
-    return (yield _only_block(region, op), ())
-
-
 def _checkpoint(op: CheckpointOp, operands: Values) -> Steps:
     del operands
     return (yield op.body.block, ())
 
 
 REGION_OPS: dict[type[Operation], Callable[[Any, Values], Steps]] = {
-    scf.IfOp: _if,
+    **dict.fromkeys(BRANCH_OPS, _branch),
     scf.ForOp: _for,
     scf.WhileOp: _while,
     scf.ExecuteRegionOp: _execute_region,
-    scf.IndexSwitchOp: _index_switch,
     CheckpointOp: _checkpoint,
 }
 

@@ -22,6 +22,7 @@ from gradir.dialects.loopnest.body_ops import (
     StoreOp,
 )
 from gradir.dialects.loopnest.forall import ForallOp
+from gradir.interpreter.control_flow import REGION_OPS, Steps
 from gradir.interpreter.conversions import as_elements
 from gradir.interpreter.nests import body_value, checked_index, loaded_element
 from gradir.interpreter.numbers import constant_value
@@ -66,11 +67,6 @@ class _Program:
         match op:
             case scf.ForOp():
                 return self._for(op, operands)
-            case scf.WhileOp():
-                return self._while(op, operands)
-            case scf.IfOp():
-                region = op.true_region if operands[0] else op.false_region
-                return self.block(region.block, ()) if region.first_block else ()
             case LanesOp():
                 for index in range(int(operands[0]), int(operands[1])):
                     self.block(op.body.block, [np.array(index)])
@@ -81,6 +77,8 @@ class _Program:
                 is_unsigned = array.dtype.kind == "u"
                 array[indices] = value.view(array.dtype) if is_unsigned else value
                 return ()
+            case _ if (steps := REGION_OPS.get(type(op))) is not None:
+                return self._run_steps(steps(op, operands))
             case _:
                 (result,) = op.results
                 return [as_elements(self._value(op, operands), result.type)]
@@ -107,10 +105,11 @@ class _Program:
             carried = self.block(op.body.block, [number, *carried])
         return carried
 
-    def _while(self, op: scf.WhileOp, operands: Sequence[Any]) -> Sequence[Any]:
-        carried = operands
-        while True:
-            condition, *passed = self.block(op.before_region.block, carried)
-            if not condition:
-                return passed
-            carried = self.block(op.after_region.block, passed)
+    def _run_steps(self, steps: Steps) -> Sequence[Any]:
+        """The results of an op, whose blocks run in the order of its steps."""
+        try:
+            block, arguments = next(steps)
+            while True:
+                block, arguments = steps.send(self.block(block, arguments))
+        except StopIteration as stop:
+            return stop.value

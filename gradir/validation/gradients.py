@@ -21,7 +21,8 @@ from gradir.dialects.grad.custom_vjp import CustomVjpOp
 from gradir.dialects.grad.grad import NoGradOp
 from gradir.dialects.grad.host_call import HostCallOp
 from gradir.passes.analysis.arguments import in_out_results, state_results
-from gradir.passes.differentiate.selectors import Selector, resolve_wrt
+from gradir.passes.differentiate.selectors import resolve_wrt
+from gradir.passes.gradient.requests import DerivativeRequest
 from gradir.validation.compare import ROUNDING, first_difference
 from gradir.validation.differences import reliable_difference
 from gradir.validation.report import Report, new_report
@@ -77,22 +78,17 @@ class Derivative:
 
 
 def validate_gradient(
-    module: ModuleOp,
-    name: str,
-    functions: Sequence[FuncOp],
-    mode: str,
-    wrt: Sequence[Selector] | None,
-    of: Sequence[Selector] | None,
-    is_requested: bool,
+    module: ModuleOp, request: DerivativeRequest, functions: Sequence[FuncOp]
 ) -> None:
-    """Hold a derivative of `@name` against it; ValidationError where it is wrong."""
-    report = new_report(f"derivative of @{name}, mode {mode}")
+    """Hold a requested derivative against its function; ValidationError where it is wrong."""
+    name = request.function
+    report = new_report(f"derivative of @{name}, mode {request.mode}")
     source = next(op for op in module.ops if isinstance(op, FuncOp) and op.sym_name.data == name)
-    why = unfit(needed(module, name), source) or _unplain(source, wrt, of, is_requested)
+    why = unfit(needed(module, name), source) or _unplain(source, request)
     if why is not None:
         report.left_out("values, and differences", why)
         return
-    derivative = _derivative(module, source, functions, mode, wrt, of)
+    derivative = _derivative(module, source, functions, request)
     if isinstance(derivative, str):
         report.left_out("values, and differences", derivative)
         return
@@ -100,44 +96,34 @@ def validate_gradient(
         _validate(derivative, report, draw)
 
 
-def _unplain(
-    source: FuncOp,
-    wrt: Sequence[Selector] | None,
-    of: Sequence[Selector] | None,
-    is_requested: bool,
-) -> str | None:
+def _unplain(source: FuncOp, request: DerivativeRequest) -> str | None:
     """Why what a derivative returns is more than gradients of arguments; None if it is not."""
-    if is_requested:
+    if any(form != "write" for _, form in request.requests):
         return "gradients are requested in other forms"
-    if of is not None and not all(isinstance(k, int) for k in of):
+    if request.of is not None and not all(isinstance(k, int) for k in request.of):
         return "results are chosen by name"
     if in_out_results(source):
         return "results are added to arrays"
-    targets = resolve_wrt(source, wrt)
+    targets = resolve_wrt(source, request.wrt)
     if not all(isinstance(t.value, BlockArgument) for t in targets):
         return "gradients of intermediate values"
     return None
 
 
 def _derivative(
-    module: ModuleOp,
-    source: FuncOp,
-    functions: Sequence[FuncOp],
-    mode: str,
-    wrt: Sequence[Selector] | None,
-    of: Sequence[Selector] | None,
+    module: ModuleOp, source: FuncOp, functions: Sequence[FuncOp], request: DerivativeRequest
 ) -> Derivative | str:
-    values = [t.value for t in resolve_wrt(source, wrt)]
+    values, of = [t.value for t in resolve_wrt(source, request.wrt)], request.of
     numbers = [v.index for v in values if isinstance(v, BlockArgument)]
     state = set(state_results(source).values())
     types = source.function_type.outputs.data
     floating = [k for k, t in enumerate(types) if _is_floating(t) and k not in state]
-    if mode == "grad":
+    if request.mode == "grad":
         floating = floating[:1] if 0 in floating else []
     chosen = floating if of is None else [k for k in of if isinstance(k, int)]
     if not chosen or not numbers or len(set(chosen)) != len(chosen):
         return "no result has a derivative by an argument, or one is chosen twice"
-    return Derivative(module, source, functions, mode, numbers, chosen)
+    return Derivative(module, source, functions, request.mode, numbers, chosen)
 
 
 def _is_floating(type_: Any) -> bool:

@@ -13,7 +13,7 @@ from gradir.dialects.grad.checkpoint import CheckpointOp
 from gradir.dialects.grad.loop_policy import loop_policy
 from gradir.dialects.grad.tape import TapePushOp
 from gradir.passes.analysis.region_ops import RegionFlow as RegionFlow
-from gradir.passes.analysis.region_ops import Runs, fixed_value, slot_of, sole_source
+from gradir.passes.analysis.region_ops import Runs, fixed_value, is_loop, slot_of, sole_source
 from gradir.passes.analysis.region_ops import region_flow as region_flow
 
 MOST_EXECUTIONS = 1 << 63
@@ -47,10 +47,8 @@ def ops_within(block: Block) -> Iterator[Operation]:
 
 def trips(op: Operation) -> int | None:
     """A bound on the runs of each block in an op's regions; None where it is unknown."""
-    if isinstance(op, scf.WhileOp):
-        return None
     if not isinstance(op, scf.ForOp):
-        return 1
+        return None if is_loop(op) else 1
     low, high, step = (constant_integer(b) for b in (op.lb, op.ub, op.step))
     if step is None or step <= 0:
         return None

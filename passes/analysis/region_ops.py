@@ -24,6 +24,7 @@ from typing import Any, TypeGuard
 from xdsl.dialects import scf
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
 
+from gradir.dialects.base.attributes import integers_of
 from gradir.dialects.base.interfaces import is_terminator
 from gradir.dialects.grad.checkpoint import CheckpointOp, CheckpointYieldOp
 from gradir.passes.analysis.regions import is_defined_in
@@ -170,6 +171,8 @@ class _Kind:
     terminators: tuple[type[Operation], ...] = (scf.YieldOp,)
     # the op's class verifies its regions itself; xDSL's classes do so in part
     verifies_itself: bool = False
+    # the region that a number chooses
+    chosen: Callable[[Any, int], Region] | None = None
 
 
 def _read(where: str, op: Operation, first: int = 0) -> Side:
@@ -216,14 +219,27 @@ def _branches(op: Operation) -> tuple[Sequence[Group], Sequence[SSAValue]]:
     return [Group("result", sides)], op.operands
 
 
+def _case(op: scf.IndexSwitchOp, number: int) -> Region:
+    cases = integers_of(op.cases)
+    return op.case_regions[cases.index(number)] if number in cases else op.default_region
+
+
+def _side(op: scf.IfOp, number: int) -> Region:
+    return op.true_region if number else op.false_region
+
+
 _KINDS: dict[type[Operation], _Kind] = {
     scf.ForOp: _Kind(Runs.REPEATEDLY, _for),
     scf.WhileOp: _Kind(Runs.REPEATEDLY, _while, (scf.ConditionOp, scf.YieldOp)),
-    scf.IfOp: _Kind(Runs.ONE_OF, _branches),
-    scf.IndexSwitchOp: _Kind(Runs.ONE_OF, _branches),
+    scf.IfOp: _Kind(Runs.ONE_OF, _branches, chosen=_side),
+    scf.IndexSwitchOp: _Kind(Runs.ONE_OF, _branches, chosen=_case),
     scf.ExecuteRegionOp: _Kind(Runs.ONCE, _branches),
     CheckpointOp: _Kind(Runs.ONCE, _branches, (CheckpointYieldOp,), verifies_itself=True),
 }
+
+
+BRANCH_OPS = tuple(kind for kind, row in _KINDS.items() if row.runs is Runs.ONE_OF)
+"""The classes of ops that run one of their regions; a number chooses it."""
 
 
 # Queries.
@@ -252,9 +268,22 @@ def is_loop(op: Operation | None) -> TypeGuard[Operation]:
     return runs(op) is Runs.REPEATEDLY
 
 
+def is_counted(op: Operation | None) -> TypeGuard[Operation]:
+    """Whether a loop knows its number of trips at its start. The first region of any other loop
+    decides on each trip, so that it runs once more than the second."""
+    return is_loop(op) and scf.ConditionOp not in _KINDS[type(op)].terminators
+
+
 def is_branch(op: Operation | None) -> TypeGuard[Operation]:
     """Whether a region op runs one of its regions."""
     return runs(op) is Runs.ONE_OF
+
+
+def chosen_region(op: Operation, number: int) -> Region:
+    """The region of a branch that runs where its operand is a number."""
+    choose = _KINDS[type(op)].chosen
+    assert choose is not None, op.name
+    return choose(op, number)
 
 
 def unverified_ends(op: Operation) -> list[tuple[Region, type[Operation]]] | None:
@@ -361,17 +390,29 @@ def _drop_operands(entries: Sequence[Entry]) -> None:
         reader.operands = [o for k, o in enumerate(reader.operands) if k not in places]
 
 
+def with_regions(
+    op: Operation,
+    operands: Sequence[SSAValue],
+    types: Sequence[Attribute],
+    regions: Sequence[Region],
+) -> Operation:
+    """An op of the same class, attributes and place with other operands, results and regions."""
+    made = type(op).create(
+        operands=operands,
+        result_types=types,
+        properties=dict(op.properties),
+        attributes=dict(op.attributes),
+        regions=regions,
+    )
+    made.location = op.location
+    return made
+
+
 def rebuilt(op: Operation, types: Sequence[Attribute]) -> Operation:
     """Put an op with the operands, attributes and regions of `op` in front of it, with results of
     other types. `op` stays without regions, for the caller to replace its results and erase it."""
-    made = type(op).create(
-        operands=op.operands,
-        result_types=types,
-        properties=op.properties,
-        attributes=op.attributes,
-        regions=[op.detach_region(region) for region in list(op.regions)],
-    )
-    made.location = op.location
+    regions = [op.detach_region(region) for region in list(op.regions)]
+    made = with_regions(op, op.operands, types, regions)
     block = op.parent
     assert block is not None
     block.insert_op_before(made, op)

@@ -21,6 +21,7 @@ from gradir.dialects.grad.derivative import DerivativeOp
 from gradir.dialects.grad.extent import ExtentOp
 from gradir.dialects.grad.tape import TAPE_OPS, TapeNewOp, TapeType
 from gradir.passes.analysis.region_flow import RegionFlow, region_flow
+from gradir.passes.analysis.region_ops import with_regions
 from gradir.passes.analysis.regions import is_defined_in, values_read
 from gradir.passes.batch.spread import Spread
 
@@ -197,10 +198,7 @@ class Batcher:
             blocks = [self._region(b, wide) for b in region.blocks]
             regions.append(Region(blocks))
         types = [self.grown(r) if self.has_rows(r) else r.type for r in op.results]
-        made = type(op).create(
-            operands=operands, result_types=types, regions=regions,
-            properties=dict(op.properties), attributes=dict(op.attributes),
-        )  # fmt: skip
+        made = with_regions(op, operands, types, regions)
         self._take_over(op, emitter.insert(made).results)
 
     def _region(self, block: Block, wide: set[tuple[Operation, int]]) -> Block:

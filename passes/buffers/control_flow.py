@@ -14,8 +14,10 @@ from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 from gradir.dialects.base.constants import constant_integer
 from gradir.dialects.base.diagnostics import location_text
 from gradir.dialects.base.shapes import as_integer_type, is_tensor
+from gradir.dialects.building.control_flow import make_while
 from gradir.dialects.grad.tape import is_tape
 from gradir.dialects.loopnest.buffer_ops import CheckStepOp
+from gradir.passes.analysis.region_ops import BRANCH_OPS, with_regions
 from gradir.passes.buffers.state import BufferState, buffer_type, root_of, start_of
 
 Run = Callable[[Block], None]
@@ -123,14 +125,13 @@ def bufferize_while(s: BufferState, op: scf.WhileOp, run: Run) -> None:
         s.tapes.push_arguments(after)
         _fill(s, after, _terminator(after).operands, carried, run)
         second.add_op(scf.YieldOp(*s.scalars(_terminator(after).operands)))
-    types = [_scalar_type(r.type) for r in op.res if not is_tensor(r.type)]
-    made = scf.WhileOp(s.scalars(op.arguments), types, Region(first), Region(second))
+    made = make_while(s.scalars(op.arguments), first, second)
     made.attributes |= op.attributes
     _map_results(s, op, s.emit(made, op), passed_buffers)
 
 
-def bufferize_branches(s: BufferState, op: scf.IfOp | scf.IndexSwitchOp, run: Run) -> None:
-    """scf.if and scf.index_switch."""
+def bufferize_branches(s: BufferState, op: Operation, run: Run) -> None:
+    """An op that runs one of its regions."""
     taken: set[SSAValue] = set()
     buffers = [
         _branch_buffer(s, op, result, taken) if is_tensor(result.type) else None
@@ -138,12 +139,7 @@ def bufferize_branches(s: BufferState, op: scf.IfOp | scf.IndexSwitchOp, run: Ru
     ]
     regions = [_branch(s, region, buffers, run) for region in op.regions]
     types = [_scalar_type(r.type) for r in op.results if not is_tensor(r.type)]
-    made: Operation
-    if isinstance(op, scf.IfOp):
-        made = scf.IfOp(s.values[op.cond], types, regions[0], regions[1])
-    else:
-        made = scf.IndexSwitchOp(s.values[op.arg], op.cases, regions[0], regions[1:], types)
-    made.attributes |= op.attributes
+    made = with_regions(op, [s.values[o] for o in op.operands], types, regions)
     _map_results(s, op, s.emit(made, op), buffers)
 
 
@@ -173,10 +169,9 @@ def bufferize_execute_region(s: BufferState, op: scf.ExecuteRegionOp, run: Run) 
 
 
 BUFFERIZERS: dict[type[Operation], Callable[[BufferState, Any, Run], None]] = {
+    **dict.fromkeys(BRANCH_OPS, bufferize_branches),
     scf.ForOp: bufferize_for,
     scf.WhileOp: bufferize_while,
-    scf.IfOp: bufferize_branches,
-    scf.IndexSwitchOp: bufferize_branches,
     scf.ExecuteRegionOp: bufferize_execute_region,
 }
 

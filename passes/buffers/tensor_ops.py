@@ -22,6 +22,7 @@ from gradir.dialects.grad.host_call import HostCallOp
 from gradir.dialects.loopnest.buffer_ops import CheckOffsetOp, WindowOp
 from gradir.dialects.loopnest.host_invoke import HostInvokeOp
 from gradir.dialects.loopnest.loopnest import CheckIndexOp
+from gradir.passes.analysis.region_ops import is_loop
 from gradir.passes.analysis.tensor_slices import Slice, is_contiguous
 from gradir.passes.buffers.state import BufferState, buffer_type, is_window, root_of
 
@@ -105,10 +106,7 @@ def bufferize_from_elements(s: BufferState, op: tensor.FromElementsOp) -> None:
 
 def _is_carried(value: OpResult) -> bool:
     """Better made in the buffer where it ends up."""
-    return any(
-        use.operation.next_op is None or isinstance(use.operation, scf.ForOp | scf.WhileOp)
-        for use in value.uses
-    )
+    return any(use.operation.next_op is None or is_loop(use.operation) for use in value.uses)
 
 
 def bufferize_dim(s: BufferState, op: tensor.DimOp) -> None:

@@ -11,6 +11,7 @@ from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 
 from gradir.dialects.base.interfaces import TensorOp
+from gradir.dialects.base.shapes import has_open_types
 from gradir.dialects.base.value import Emitter, Value
 from gradir.passes.cleanup.dead_code import blocks_inside_out, require_static_shapes
 
@@ -36,6 +37,13 @@ def decompose_block(
             op = _decompose_op(block, op)
         else:
             op = op.next_op
+
+
+def is_taken_apart(op: Operation) -> bool:
+    """Whether an op is differentiated by its decomposition, and its shapes are known."""
+    if not (isinstance(op, TensorOp) and op.IS_TAKEN_APART):
+        return False
+    return not has_open_types(op)
 
 
 def _decompose_op(block: Block, op: TensorOp) -> Operation | None:

@@ -10,9 +10,8 @@ from typing import Any
 from xdsl.dialects import scf
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from gradir.dialects.base.attributes import integers_of
 from gradir.dialects.base.constants import constant_integer
-from gradir.passes.analysis.region_ops import fixed_value, region_flow
+from gradir.passes.analysis.region_ops import BRANCH_OPS, chosen_region, fixed_value, region_flow
 
 
 def simplify_flow(block: Block) -> None:
@@ -44,17 +43,9 @@ def _for(op: scf.ForOp) -> None:
         _write_out(op, op.body, [op.lb, *op.iter_args])
 
 
-def _if(op: scf.IfOp) -> None:
-    condition = constant_integer(op.cond)
-    if condition is not None:
-        region = op.true_region if condition else op.false_region
-        _take(op, region)
-
-
-def _index_switch(op: scf.IndexSwitchOp) -> None:
-    chosen, cases = constant_integer(op.arg), integers_of(op.cases)
-    if chosen is not None:
-        _take(op, op.case_regions[cases.index(chosen)] if chosen in cases else op.default_region)
+def _branch(op: Operation) -> None:
+    if (number := constant_integer(op.operands[0])) is not None:
+        _take(op, chosen_region(op, number))
 
 
 def _execute_region(op: scf.ExecuteRegionOp) -> None:
@@ -95,8 +86,7 @@ def _replace_results(op: Operation, values: Sequence[SSAValue]) -> None:
 
 
 _RULES: dict[type[Operation], Callable[[Any], None]] = {
+    **dict.fromkeys(BRANCH_OPS, _branch),
     scf.ForOp: _for,
-    scf.IfOp: _if,
-    scf.IndexSwitchOp: _index_switch,
     scf.ExecuteRegionOp: _execute_region,
 }

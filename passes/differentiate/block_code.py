@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Block, Operation, SSAValue
 
-from gradir.dialects.base.value import Emitter
+from gradir.dialects.base.value import Emitter, Value
 from gradir.dialects.grad.tape import TapeType, new_tape
 from gradir.passes.differentiate.shared import Shared
 from gradir.passes.differentiate.tapes import TapeThread
@@ -52,6 +52,10 @@ class BlockCode:
 
     def primal(self, value: SSAValue) -> SSAValue:
         return self.shared.primal[value]
+
+    def primals(self, values: Iterable[SSAValue]) -> list[Value]:
+        """The primals of values of the source, for backward code."""
+        return [self.emitter.value(self.primal(value)) for value in values]
 
     def set_primal(self, results: Iterable[SSAValue], ours: Iterable[SSAValue]) -> None:
         """Set the primal values of results of the source, and name them alike."""

@@ -45,15 +45,18 @@ class Contributions(dict[SSAValue, list[Value]]):
         self.sparse = set(sparse)
         self.found: dict[SSAValue, Value] = {}
 
-    def add(self, value: SSAValue, ct: Value) -> None:
-        """Add a contribution to the cotangent of a value, of this block or from outside."""
+    def add(self, value: SSAValue, ct: Value | None) -> None:
+        """Add a contribution to the cotangent of a value, of this block or from outside; None is
+        a contribution of zero, which is left out."""
+        if ct is None or not self.takes(value):
+            return
+        ct.named(cotangent_hint(value))
         value = self.shared.origin(value)
-        if self.takes(value):
-            type_ = ct.ssa.type
-            given = type_.dense if is_slices(type_) and value in self.sparse else type_
-            expected = self.shared.gates.borders.cotangent_type(value.type)
-            assert given == expected, f"cotangent {type_} of {value.type}"
-            self.setdefault(value, []).append(ct)
+        type_ = ct.ssa.type
+        given = type_.dense if is_slices(type_) and value in self.sparse else type_
+        expected = self.shared.gates.borders.cotangent_type(value.type)
+        assert given == expected, f"cotangent {type_} of {value.type}"
+        self.setdefault(value, []).append(ct)
 
     def takes(self, value: SSAValue) -> bool:
         """Whether a contribution to a value reaches a gradient: it depends on a requested value."""
@@ -80,8 +83,9 @@ class Contributions(dict[SSAValue, list[Value]]):
             return True
         return any(result in self for result in op.results)
 
-    def of_results(self, op: Operation) -> Cotangents:
-        """The dense cotangents of the results of an op; stores requested ones in `found`."""
+    def take_from_results(self, op: Operation) -> Cotangents:
+        """Remove the contributions to the results of an op; returns their sums, which are dense.
+        Stores requested ones in `found`."""
         cts = [self.cotangent(result) for result in op.results]
         for result, ct in zip(op.results, cts, strict=True):
             if ct is not None and result in self.requested:

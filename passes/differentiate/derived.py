@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from xdsl.dialects import scf
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
@@ -33,7 +32,7 @@ class DifferentiatedLoop:
     `record_bytes` are those of an iteration's records on the loop's tapes, inner loops aside.
     """
 
-    op: scf.ForOp | scf.WhileOp
+    op: Operation
     policy: LoopPolicyAttr
     state: Sequence[Attribute] | None
     record_bytes: int = 0

@@ -35,9 +35,9 @@ from gradir.passes.differentiate.derived import Derived
 from gradir.passes.differentiate.differentiator import Differentiator
 from gradir.passes.differentiate.program import Program
 from gradir.passes.differentiate.refusals import check_differentiable
-from gradir.passes.differentiate.rule import Rules
 from gradir.passes.differentiate.selectors import Target
 from gradir.passes.differentiate.shared import Shared
+from gradir.passes.differentiate.structural_rule import Rules
 from gradir.passes.differentiate.tables import Tables
 
 
@@ -112,7 +112,7 @@ class FunctionDifferentiator:
         )
         for argument in self.block.args:
             work.add_argument(argument)
-        work.copy_forward()
+        work.walk_forward()
         cotangents = self._seed(work, seed_with_ones)
         work.walk_back()
         grads = [gradient_of(work, t) for t in self.wrt]

@@ -19,7 +19,7 @@ from gradir.dialects.base.shapes import has_open_types
 from gradir.dialects.grad.derivative import DerivativeOp
 from gradir.passes.analysis.activity import Activity
 from gradir.passes.analysis.region_flow import ops_within
-from gradir.passes.differentiate.rule import Rules
+from gradir.passes.differentiate.structural_rule import Rules
 
 
 def check_differentiable(
@@ -54,7 +54,8 @@ def _problem(op: Operation, activity: Activity, rules: Rules) -> tuple[str, SSAV
         return None
     if (text := refusal(op, activity.is_active)) is not None:
         return f"{kind_name(op)}: {text}", None
-    if type(op) not in rules and vjp_rule(op) is None:
+    structural = rules.get(type(op))
+    if (structural is None or structural.reverse is None) and vjp_rule(op) is None:
         what = "its regions cannot be differentiated" if op.regions else "it has no derivative"
         if (type_ := foreign_type(op)) is not None:
             what += f" on {type_}"

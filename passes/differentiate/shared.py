@@ -12,7 +12,8 @@ from gradir.dialects.grad.gates import Gates
 from gradir.passes.analysis.activity import Activity
 from gradir.passes.differentiate.derived import DifferentiatedLoop
 from gradir.passes.differentiate.program import Program
-from gradir.passes.differentiate.rule import ORDINARY, Rules, StructuralRule
+from gradir.passes.differentiate.reverse_mode import ORDINARY, ReverseRule
+from gradir.passes.differentiate.structural_rule import Rules
 from gradir.passes.differentiate.tables import Tables
 
 
@@ -47,9 +48,10 @@ class Shared:
     scaffold: list[Block] = field(default_factory=list[Block])
     gates: Gates = field(default_factory=lambda: Gates(Borders()))
 
-    def rule(self, op: Operation) -> StructuralRule:
+    def rule(self, op: Operation) -> ReverseRule:
         """The rule of an op: its class's structural rule, or the ordinary one."""
-        return self.rules.get(type(op), ORDINARY)
+        found = self.rules.get(type(op))
+        return found.reverse if found and found.reverse else ORDINARY
 
     def takes_part(self, op: Operation) -> bool:
         """Whether an op has a backward half: a cotangent may flow to a result.

@@ -6,7 +6,7 @@ Its body is one grad.derivative, which gradir-specialize replaces. A derivative 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, StringAttr, i64
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
@@ -20,8 +20,10 @@ from gradir.passes.analysis.activity import Activity
 from gradir.passes.analysis.region_flow import ops_within
 from gradir.passes.analysis.signature import argument_attributes
 from gradir.passes.differentiate.derived import function_around
+from gradir.passes.differentiate.function import FunctionDifferentiator
 from gradir.passes.differentiate.program import Program
-from gradir.passes.differentiate.selectors import Selector, Target
+from gradir.passes.differentiate.selectors import Target
+from gradir.passes.gradient.requests import DerivativeRequest
 from gradir.passes.shapes.specialize import waits_for_shapes
 
 
@@ -47,34 +49,30 @@ def _waits(program: Program, op: Operation) -> bool:
     return False
 
 
-def options(
-    wrt: Sequence[Selector] | None,
-    of: Sequence[Selector] | None,
-    requests: Sequence[tuple[Selector, str]],
-) -> dict[str, Attribute]:
-    """The arguments of a gradient as attributes of a grad.derivative."""
-    found: dict[str, Attribute] = {}
-    for name, selectors in (("wrt", wrt), ("of", of)):
+def _options(request: DerivativeRequest) -> dict[str, Attribute]:
+    """A request as attributes of a grad.derivative, without its defaults."""
+    found: dict[str, Attribute] = {"mode": StringAttr(request.mode)}
+    for name, selectors in (("wrt", request.wrt), ("of", request.of)):
         if selectors is not None:
             found[name] = ArrayAttr(
                 StringAttr(s) if isinstance(s, str) else IntegerAttr(s, i64) for s in selectors
             )
-    if requests:
-        found["req"] = StringAttr(",".join(f"{s}={request}" for s, request in requests))
+    if request.requests:
+        forms = (f"{selector}={form}" for selector, form in request.requests)
+        found["req"] = StringAttr(",".join(forms))
+    if request.policy != "keep_all":
+        found["policy"] = StringAttr(request.policy)
+    if request.memory_limit is not None:
+        found["memory_limit"] = IntegerAttr(request.memory_limit, i64)
     return found
 
 
-def deferred(
-    program: Program,
-    source: FuncOp,
-    wrt: Sequence[Target],
-    of: Sequence[Target],
-    mode: str,
-    attributes: Mapping[str, Attribute],
-    place: Operation,
+def insert_deferred(
+    analysis: FunctionDifferentiator, request: DerivativeRequest, place: Operation
 ) -> FuncOp:
     """Insert the placeholder `@f_<mode>`; PassError where the mode's types are unknown."""
-    name = source.sym_name.data
+    program, source, mode = analysis.program, analysis.source, request.mode
+    wrt, of, name = analysis.wrt, analysis.of, source.sym_name.data
     if mode not in MODES:
         raise PassError(
             f"gradir-gradient: mode {mode} needs static shapes, as the residuals of @{name} depend "
@@ -100,7 +98,7 @@ def deferred(
     results: list[SSAValue] = list(program.results(source))
     types = [r.type for r in results] + [cotangent_type(t.value.type) for t in outgoing]
     hints = [r.name_hint for r in results] + [f"{t.hint}_{ending}" for t in outgoing]
-    op = DerivativeOp(name, block.args, types, {"mode": StringAttr(mode), **attributes})
+    op = DerivativeOp(name, block.args, types, _options(request))
     op.location = source.location
     for result, hint in zip(op.results, hints, strict=True):
         result.name_hint = hint

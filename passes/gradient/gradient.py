@@ -6,19 +6,18 @@ The mode decides the functions:
     mode=split   @f_fwd(primals) -> (results, residuals)   @f_bwd(residuals, cts) -> (grads)
     mode=vjp     @f_vjp(primals, cts) -> (results, grads)
     mode=grad    @f_grad(primals) -> (results, grads), seeded with ones
-    mode=jvp     @f_jvp(primals, tangents) -> (results, tangents), forward mode (forward_mode.py)
+    mode=jvp     @f_jvp(primals, tangents) -> (results, tangents), forward mode (jvp.py)
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from gradir.dialects.base.attribute_names import POLICY_ATTRIBUTE
 from gradir.dialects.grad.loop_policy import LoopPolicyAttr
@@ -26,11 +25,11 @@ from gradir.passes.differentiate.call_masks import MasksStopAtCallsError
 from gradir.passes.differentiate.derived import Derived, joint_function, split_functions
 from gradir.passes.differentiate.function import FunctionDifferentiator
 from gradir.passes.differentiate.program import Program
-from gradir.passes.differentiate.selectors import Selector, resolve_of, resolve_wrt
-from gradir.passes.gradient.deferred_gradient import deferred, open_op, options
-from gradir.passes.gradient.forward_mode import jvp_function
+from gradir.passes.differentiate.selectors import resolve_of, resolve_wrt
+from gradir.passes.gradient.deferred_gradient import insert_deferred, open_op
+from gradir.passes.gradient.jvp import jvp_function
 from gradir.passes.gradient.prepare import prepared
-from gradir.passes.gradient.requests import Requests, requested
+from gradir.passes.gradient.requests import DerivativeRequest, requested
 from gradir.passes.gradient.rule_table import structural_rules
 from gradir.passes.recompute.costs import Costs
 from gradir.passes.recompute.joint_bits import keep_as_bits
@@ -38,7 +37,6 @@ from gradir.passes.rules.calls import differentiate_callees
 from gradir.passes.rules.custom_vjp import flatten
 from gradir.passes.shapes.specialize import waits_for_shapes
 
-Mode = Literal["split", "vjp", "grad", "jvp"]
 Choice: TypeAlias = "Callable[[Derivation], Derived]"
 """Makes a derivative that recomputes the residuals it does not keep."""
 
@@ -48,76 +46,63 @@ Observer: TypeAlias = Callable[[Derived], None]
 
 def gradient(
     module: ModuleOp,
-    function: str,
-    wrt: Sequence[Selector] | None = None,
-    of: Sequence[Selector] | None = None,
-    mode: Mode = "split",
-    requests: Requests = (),
+    request: DerivativeRequest,
     keep: Choice | None = None,
-    settings: Mapping[str, Attribute] | None = None,
     observe: Observer | None = None,
 ) -> list[FuncOp]:
-    """Add the derivative functions of `@function` behind it; returns them.
+    """Add the requested derivative functions behind the function; returns them.
 
-    `wrt` and `of` take indices or names. `requests` are the forms of gradients of members of `wrt`
-    (`requests.py`). `keep` decides on recomputation; without it, all residuals are kept. With
-    dynamic shapes the function is a placeholder (`deferred_gradient.py`), with `settings` in place
-    of `keep`. `observe` is called with the derivative in reverse mode. Raises a located PassError
-    for refusals.
+    `keep` decides on recomputation; without it, all residuals are kept. With dynamic shapes the
+    function is a placeholder (`deferred_gradient.py`). `observe` is called with the derivative in
+    reverse mode. Raises a located PassError for refusals.
     """
-    derivative = partial(
-        _gradient, module, function, wrt, of, mode, requests, keep, settings, observe
-    )
     try:
-        return derivative(flat=keep is not None)
+        return _gradient(module, request, keep, observe, flat=keep is not None)
     except MasksStopAtCallsError:
-        return derivative(flat=True)
+        return _gradient(module, request, keep, observe, flat=True)
 
 
 def _gradient(
     module: ModuleOp,
-    function: str,
-    wrt: Sequence[Selector] | None,
-    of: Sequence[Selector] | None,
-    mode: Mode,
-    requests: Requests,
+    request: DerivativeRequest,
     keep: Choice | None,
-    settings: Mapping[str, Attribute] | None,
     observe: Observer | None,
     flat: bool,
 ) -> list[FuncOp]:
     """As `gradient`; MasksStopAtCallsError may be raised unless calls are inlined (`flat`)."""
-    program, source = prepared(module, function, flat)
+    program, source = prepared(module, request.function, flat)
     results = list(program.results(source))
-    wanted = resolve_wrt(source, wrt)
-    kept = requested(source, wanted, requests, mode)
-    targets = resolve_of(source, results, of, mode)
+    wrt = requested(source, resolve_wrt(source, request.wrt), request.requests, request.mode)
+    of = resolve_of(source, results, request.of, request.mode)
     costs = Costs()
-    rules = structural_rules(costs)
+    analysis = FunctionDifferentiator(program, structural_rules(costs), source, wrt, of)
     if waits_for_shapes(program.functions, program.custom, source):
-        analysis = FunctionDifferentiator(program, rules, source, kept, targets)
-        place = open_op(program, source, analysis.activity, [*kept, *targets])
+        place = open_op(program, source, analysis.activity, [*wrt, *of])
         if place is not None:
-            attributes = {**options(wrt, of, requests), **(settings or {})}
-            return [deferred(program, source, kept, targets, mode, attributes, place)]
-    if mode == "jvp":
-        return [jvp_function(program, rules, source, kept, targets)]
-    differentiator = FunctionDifferentiator(program, rules, source, kept, targets)
-    try:
-        differentiate_callees(differentiator)
-        if keep is None:
-            derived = differentiator.run(seed_with_ones=mode == "grad")
-        else:
-            derived = keep(Derivation(differentiator, mode, costs))
-    except MasksStopAtCallsError:
-        program.take_back()
-        raise
+            return [insert_deferred(analysis, request, place)]
+    if request.mode == "jvp":
+        return [jvp_function(analysis)]
+    derived = _reverse(Derivation(analysis, request.mode, costs), keep)
     if observe is not None:
         observe(derived)
-    return functions_of(program, derived, mode, costs)
+    return functions_of(program, derived, request.mode, costs)
 
 
-def functions_of(program: Program, derived: Derived, mode: Mode, costs: Costs) -> list[FuncOp]:
+def _reverse(derivation: Derivation, keep: Choice | None) -> Derived:
+    """The derivative in reverse mode; takes back the halves of callees where calls must be
+    inlined."""
+    differentiator = derivation.differentiator
+    try:
+        differentiate_callees(differentiator)
+        if keep is not None:
+            return keep(derivation)
+        return differentiator.run(seed_with_ones=derivation.mode == "grad")
+    except MasksStopAtCallsError:
+        derivation.program.take_back()
+        raise
+
+
+def functions_of(program: Program, derived: Derived, mode: str, costs: Costs) -> list[FuncOp]:
     """The functions of a mode from the code of a derivative."""
     if mode == "split":
         return list(split_functions(program, derived))
@@ -130,7 +115,7 @@ class Derivation:
     """A function's derivation; it can be repeated under other loop policies."""
 
     differentiator: FunctionDifferentiator
-    mode: Mode
+    mode: str
     costs: Costs
 
     @property
@@ -170,7 +155,5 @@ def _run_under(
     derived = FunctionDifferentiator(given.program, given.rules, copy, wrt, of).run(with_ones)
     derived.source = given.source
     for loop in derived.loops:
-        original = originals[loop.op]
-        assert isinstance(original, type(loop.op))
-        loop.op = original
+        loop.op = originals[loop.op]
     return derived

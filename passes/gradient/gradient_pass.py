@@ -8,22 +8,22 @@ the compiler hands in the measure, and the registered pass derives from this one
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import cast, get_args
+from collections.abc import Callable
+from dataclasses import astuple, dataclass
+from typing import get_args
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i64
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
 
 from gradir.dialects.base.diagnostics import PassError
 from gradir.dialects.grad.policies import POLICIES
 from gradir.passes.differentiate.selectors import Selector
-from gradir.passes.gradient.gradient import Choice, Mode, Observer, gradient
+from gradir.passes.gradient.gradient import Choice, Observer, gradient
 from gradir.passes.gradient.measured_peak import Measure
 from gradir.passes.gradient.memory_limit import MemoryLimit, Policy
+from gradir.passes.gradient.requests import DerivativeRequest, Mode
 
 
 @dataclass(frozen=True)
@@ -49,76 +49,66 @@ class GradientPass(ModulePass):
 
     def run(self, module: ModuleOp, observe: Observer | None = None) -> None:
         """Apply the pass; `observe` is called with the derivative."""
-        apply_gradient(
-            module, self.function, self.wrt, self.of, self.mode, self.policy, self.memory_limit,
-            parse_requests(self.req, module), self.measure, observe,
+        request = DerivativeRequest(
+            self.function, self.wrt, self.of, self.mode, self.policy, self.memory_limit,
+            parse_requests(self.req, module),
         )  # fmt: skip
+        apply_gradient(module, request, self.measure, observe)
 
 
 def apply_gradient(
     module: ModuleOp,
-    function: str,
-    wrt: Sequence[Selector] | None,
-    of: Sequence[Selector] | None,
-    mode: str,
-    policy: str,
-    memory_limit: int | None,
-    requests: Sequence[tuple[Selector, str]],
+    request: DerivativeRequest,
     measuring: Callable[[], Measure],
     observe: Observer | None = None,
 ) -> list[FuncOp]:
-    """`gradient` with all options of the pass; `measuring` gives the measure, if one is needed."""
-    if mode not in get_args(Mode):
+    """`gradient` with the options of the pass; `measuring` gives the measure, if one is needed."""
+    if request.mode not in get_args(Mode):
         *others, last = get_args(Mode)
         wanted = f"{', '.join(others)} or {last}"
-        raise PassError(f"gradir-gradient: mode must be {wanted}, got {mode!r}", module)
-    if mode == "jvp" and memory_limit is not None:
+        raise PassError(f"gradir-gradient: mode must be {wanted}, got {request.mode!r}", module)
+    if request.mode == "jvp" and request.memory_limit is not None:
         raise PassError(
             "gradir-gradient: memory_limit needs a mode that keeps values for later, got jvp; "
             "leave it out",
             module,
         )
-    question = repr((function, wrt, of, mode, policy, memory_limit, requests))
-    keep = _choice(module, policy, memory_limit, measuring, question)
-    settings: dict[str, Attribute] = {}
-    if policy != "keep_all":
-        settings["policy"] = StringAttr(policy)
-    if memory_limit is not None:
-        settings["memory_limit"] = IntegerAttr(memory_limit, i64)
-    return gradient(module, function, wrt, of, cast(Mode, mode), requests, keep, settings, observe)
+    return gradient(module, request, _choice(module, request, measuring), observe)
 
 
 def _choice(
-    module: ModuleOp,
-    policy: str,
-    memory_limit: int | None,
-    measuring: Callable[[], Measure],
-    question: str,
+    module: ModuleOp, request: DerivativeRequest, measuring: Callable[[], Measure]
 ) -> Choice | None:
-    """The decision on recomputation; None for all kept. `question` says all that it depends on."""
+    """The decision on recomputation; None for all kept."""
+    policy, memory_limit = request.policy, request.memory_limit
     if policy not in POLICIES:
         known = ", ".join(POLICIES)
         raise PassError(f"gradir-gradient: policy must be one of {known}, got {policy!r}", module)
     if memory_limit is not None:
-        if policy != "keep_all":
-            raise PassError(
-                "gradir-gradient: policy or memory_limit may be given, got "
-                f"{policy} and {memory_limit}",
-                module,
-            )
-        if type(memory_limit) is not int or memory_limit >= 1 << 63:
-            raise PassError(
-                "gradir-gradient: memory_limit must be a whole number of bytes below 2**63, got "
-                f"{memory_limit!r}",
-                module,
-            )
+        _check_limit(module, policy, memory_limit)
     elif policy == "keep_all":
         return None
     measure = measuring()
-    note = measure.note(module, question)
+    note = measure.note(module, repr(astuple(request)))
     if memory_limit is not None:
         return MemoryLimit(memory_limit, measure, note)
     return Policy(policy, measure, note)
+
+
+def _check_limit(module: ModuleOp, policy: str, memory_limit: int) -> None:
+    """PassError for a limit beside a policy, or one that is no number of bytes."""
+    if policy != "keep_all":
+        raise PassError(
+            f"gradir-gradient: policy or memory_limit may be given, got {policy} and "
+            f"{memory_limit}",
+            module,
+        )
+    if type(memory_limit) is not int or memory_limit >= 1 << 63:
+        raise PassError(
+            "gradir-gradient: memory_limit must be a whole number of bytes below 2**63, got "
+            f"{memory_limit!r}",
+            module,
+        )
 
 
 def parse_requests(

@@ -27,7 +27,7 @@ from gradir.dialects.base.diagnostics import PassError
 from gradir.dialects.grad.loop_policy import LoopPolicyAttr
 from gradir.passes.differentiate.derived import Derived
 from gradir.passes.gradient.decisions import Decision, decided
-from gradir.passes.gradient.gradient import Derivation, Mode
+from gradir.passes.gradient.gradient import Derivation
 from gradir.passes.gradient.measured_peak import Measure, Note, made_functions, measured_peak
 from gradir.passes.recompute.candidates import (
     Candidate,
@@ -178,7 +178,7 @@ class Plans:
 
     def __init__(self, derivation: Derivation, measure: Measure):
         self.derivation, self.measure = derivation, measure
-        self.mode: Mode = derivation.mode
+        self.mode = derivation.mode
         stored, loops = _storing_all(derivation)
         straight = straight_bytes(stored, self.mode)
         found = settings(derivation.program, stored.loops, derivation.costs)

@@ -11,14 +11,11 @@ from collections.abc import Sequence
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation
 
-from gradir.dialects.base.interfaces import TensorOp
-from gradir.dialects.base.shapes import has_open_types
 from gradir.dialects.grad.checkpoint import CheckpointOp
 from gradir.passes.analysis.call_graph import called_name, callee_of, calls_in
 from gradir.passes.cleanup.dead_code import blocks_inside_out
-from gradir.passes.cleanup.decompose import decompose_block
+from gradir.passes.cleanup.decompose import decompose_block, is_taken_apart
 from gradir.passes.cleanup.inline import inline_call, inline_calls
 from gradir.passes.differentiate.program import Program
 from gradir.passes.recompute.outline_checkpoints import has_markers, outline_checkpoints
@@ -55,13 +52,6 @@ def prepared(module: ModuleOp, function: str, flat: bool) -> tuple[Program, Func
         # callers call the function itself, whose derivative is declared
         functions[function] = written
     return program, source
-
-
-def is_taken_apart(op: Operation) -> bool:
-    """Whether an op is differentiated by its decomposition, and its shapes are known."""
-    if not (isinstance(op, TensorOp) and op.IS_TAKEN_APART):
-        return False
-    return not has_open_types(op)
 
 
 def _unprepared(functions: dict[str, FuncOp], name: str, anyway: bool) -> list[FuncOp]:

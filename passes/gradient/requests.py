@@ -1,4 +1,4 @@
-"""Requests of gradients: the forms in `gradir-gradient{req=...}`, one per target.
+"""The request for a derivative, and the forms of its gradients, `gradir-gradient{req=...}`:
 
 write    the gradient is a result (the default)
 null     no gradient: pruned before differentiation, without a result
@@ -10,7 +10,8 @@ slices   the gradient is a result, as row slices (`!grad.slices`) of the rows th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
@@ -22,6 +23,25 @@ from gradir.passes.differentiate.selectors import Selector, Target, resolve_requ
 REQUESTS = ("write", "null", "add", "slices")
 
 Requests = Sequence[tuple[Selector, str]]
+"""The forms of gradients of members of `wrt`."""
+
+Mode = Literal["split", "vjp", "grad", "jvp"]
+
+
+@dataclass(frozen=True)
+class DerivativeRequest:
+    """The request for a derivative of `@function`, with the options of gradir-gradient.
+
+    `wrt` and `of` take indices or names. `policy` or `memory_limit` decide on recomputation.
+    """
+
+    function: str
+    wrt: Sequence[Selector] | None = None
+    of: Sequence[Selector] | None = None
+    mode: str = "split"
+    policy: str = "keep_all"
+    memory_limit: int | None = None
+    requests: Requests = ()
 
 
 def requested(

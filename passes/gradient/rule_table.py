@@ -1,4 +1,9 @@
-"""The table of structural rules: those of op classes whose forward code changes."""
+"""The table of structural rules: the op classes that are not differentiated by a vjp alone.
+
+All other ops, and in a mode those with None, are differentiated by the `vjp` of their class:
+`OrdinaryRule` in passes/differentiate/reverse_mode.py, `push_ordinary` in forward_mode.py there.
+Batches (passes/batch) need no column: they read an op's slots (passes/analysis/region_ops.py).
+"""
 
 from __future__ import annotations
 
@@ -7,31 +12,44 @@ from xdsl.dialects.func import CallOp
 
 from gradir.dialects.grad.checkpoint import CheckpointOp
 from gradir.dialects.grad.grad import BarrierOp
+from gradir.dialects.grad.host_call import HostCallOp
 from gradir.dialects.grad.join import JoinOp
 from gradir.dialects.grad.tape import TapePopOp, TapePushOp
-from gradir.passes.differentiate.rule import Rules
+from gradir.passes.differentiate.structural_rule import Rules
+from gradir.passes.differentiate.structural_rule import StructuralRule as Rule
 from gradir.passes.recompute.costs import Costs
 from gradir.passes.rules.branches import BranchRule, ExecuteRegionRule
 from gradir.passes.rules.calls import CallRule
 from gradir.passes.rules.checkpoints import CheckpointRule
 from gradir.passes.rules.joins import BarrierRule, JoinRule
-from gradir.passes.rules.loops.for_rule import ForRule
-from gradir.passes.rules.loops.while_rule import WhileRule
+from gradir.passes.rules.loops.loop_rule import FOR, WHILE
+from gradir.passes.rules.tangents import (
+    push_branches,
+    push_call,
+    push_host_call,
+    push_join,
+    push_loop,
+    push_stage,
+)
 from gradir.passes.rules.tapes import TapeRule
 
 
 def structural_rules(costs: Costs) -> Rules:
     """The rules of structural op classes; `costs` are for the policies of stages."""
+    # fmt: off
     return {
-        CallOp: CallRule(),
-        scf.IfOp: BranchRule(),
-        scf.IndexSwitchOp: BranchRule(),
-        scf.ExecuteRegionOp: ExecuteRegionRule(),
-        scf.ForOp: ForRule(),
-        scf.WhileOp: WhileRule(),
-        CheckpointOp: CheckpointRule(costs),
-        JoinOp: JoinRule(),
-        BarrierOp: BarrierRule(),
-        TapePushOp: TapeRule(),
-        TapePopOp: TapeRule(),
+        # op                      reverse mode           forward mode
+        CallOp:              Rule(CallRule(),            push_call),
+        scf.IfOp:            Rule(BranchRule(),          push_branches),
+        scf.IndexSwitchOp:   Rule(BranchRule(),          push_branches),
+        scf.ExecuteRegionOp: Rule(ExecuteRegionRule(),   push_branches),
+        scf.ForOp:           Rule(FOR,                   push_loop),
+        scf.WhileOp:         Rule(WHILE,                 push_loop),
+        CheckpointOp:        Rule(CheckpointRule(costs), push_stage),
+        JoinOp:              Rule(JoinRule(),            push_join),
+        BarrierOp:           Rule(BarrierRule(),         None),
+        TapePushOp:          Rule(TapeRule(),            None),
+        TapePopOp:           Rule(TapeRule(),            None),
+        HostCallOp:          Rule(None,                  push_host_call),
     }
+    # fmt: on

@@ -3,10 +3,10 @@ repeated iterations than the one before.
 
 A loop without a policy of its own goes down a ladder: `store_all`; then `every = k`, with the k of
 the fewest bytes; then binomial schedules with fewer and fewer slots. Where the number of iterations
-is unknown, records have no bound, so the ladder begins at a schedule with slots: `online` for
-scf.while, `binomial` for scf.for. Loops that must not run again, or whose carried values have no
-snapshot, store everything; so do loops of unknown length that push on a tape of the program, which
-grows under any policy.
+is unknown, records have no bound, so the ladder begins at a schedule with slots: `binomial` for
+loops that know the number at their start, `online` for others. Loops that must not run again, or
+whose carried values have no snapshot, store everything; so do loops of unknown length that push on
+a tape of the program, which grows under any policy.
 
 Bytes and seconds are estimates that order the settings; passes/gradient/memory_limit.py measures
 them.
@@ -19,7 +19,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import comb, isqrt
 
-from xdsl.dialects import scf
 from xdsl.ir import Operation
 
 from gradir.dialects.base.attribute_names import POLICY_ATTRIBUTE
@@ -27,10 +26,11 @@ from gradir.dialects.grad.checkpoint import CheckpointOp
 from gradir.dialects.grad.loop_policy import LoopPolicyAttr
 from gradir.dialects.grad.tape import TapeType, record_bytes
 from gradir.passes.analysis.region_flow import trips
+from gradir.passes.analysis.region_ops import is_counted
 from gradir.passes.differentiate.derived import DifferentiatedLoop
 from gradir.passes.differentiate.program import Program
 from gradir.passes.recompute.costs import ASSUMED_TRIPS, Costs
-from gradir.passes.recompute.replayable import LoopOp, can_be_kept, op_with_effects
+from gradir.passes.recompute.replayable import can_be_kept, op_with_effects
 from gradir.passes.recompute.tape_limits import grows
 
 SLOTS = (256, 128, 64, 32, 16, 8, 4, 2, 1)
@@ -70,7 +70,7 @@ class _Loop:
     it is in a checkpoint stage, so that its tapes begin and end with each replay.
     """
 
-    op: LoopOp
+    op: Operation
     count: int
     seconds: float
     state_bytes: int
@@ -282,7 +282,7 @@ def _ladder(program: Program, loop: DifferentiatedLoop, known: int | None) -> li
     if known is None and any(map(grows, op.results)):
         # no schedule bounds the records of such a loop
         return [Rung("store_all")]
-    kind = "online" if isinstance(op, scf.WhileOp) else "binomial"
+    kind = "binomial" if is_counted(op) else "online"
     count = ASSUMED_TRIPS if known is None else known
     slots = [s for s in SLOTS if least_runs(count, s) <= MOST_RUNS * count]
     schedules = [Rung(kind, s) for s in slots]

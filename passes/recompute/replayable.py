@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from xdsl.dialects import scf
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from gradir.dialects.base.diagnostics import PassError, kind_name, value_name
@@ -12,10 +11,8 @@ from gradir.dialects.grad.loop_policy import loop_policy
 from gradir.dialects.grad.tape import is_tape
 from gradir.passes.differentiate.program import Program
 
-LoopOp = scf.ForOp | scf.WhileOp
 
-
-def op_with_effects(program: Program, loop: LoopOp) -> Operation | None:
+def op_with_effects(program: Program, loop: Operation) -> Operation | None:
     """An op in a loop that must not run twice; None if there is none."""
     return next(filter(program.has_own_effect, loop.walk()), None)
 
@@ -25,7 +22,7 @@ def can_be_kept(type_: Attribute) -> bool:
     return not (is_tape(type_) or is_slices(type_) or (is_tensor(type_) and not is_static(type_)))
 
 
-def check_replayable(program: Program, op: LoopOp) -> None:
+def check_replayable(program: Program, op: Operation) -> None:
     """PassError for an op in the loop that must not run twice."""
     if (inner := op_with_effects(program, op)) is not None:
         kind = loop_policy(op).kind.data
@@ -36,7 +33,7 @@ def check_replayable(program: Program, op: LoopOp) -> None:
         )
 
 
-def check_can_be_kept(op: LoopOp, value: SSAValue) -> None:
+def check_can_be_kept(op: Operation, value: SSAValue) -> None:
     """PassError for a carried value without a snapshot."""
     if not can_be_kept(value.type):
         kind = loop_policy(op).kind.data

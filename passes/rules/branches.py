@@ -1,4 +1,4 @@
-"""Differentiation of scf.if, scf.index_switch and scf.execute_region.
+"""Differentiation of branches, the ops that run one of their regions, and of scf.execute_region.
 
     %y = scf.if %c { ... }      becomes       %y, %residual = scf.if %c { ... }
                                 and           %x_ct = scf.if %c { ... } else { ... }
@@ -12,24 +12,26 @@ around it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from xdsl.dialects import scf
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 
 from gradir.dialects.base.interfaces import Cotangents
 from gradir.dialects.base.slice_type import SlicesType, is_slices
 from gradir.dialects.base.value import Emitter, Value
 from gradir.dialects.grad.slices import Pair, densified, padded, zero_rows
 from gradir.passes.analysis.region_flow import region_flow, yielded
+from gradir.passes.analysis.region_ops import with_regions
 from gradir.passes.analysis.regions import values_read_inside
 from gradir.passes.cleanup.simplify import simplify_block
 from gradir.passes.differentiate.contributions import summed, zero_of
 from gradir.passes.differentiate.crossing import Crossing, add_seeds, crossed
 from gradir.passes.differentiate.differentiator import Differentiator
 from gradir.passes.differentiate.residuals import Residuals
+from gradir.passes.differentiate.reverse_mode import Flowing
 from gradir.passes.differentiate.row_slices import repacked, unpacked
 from gradir.passes.differentiate.tapes import TapeThread
 from gradir.passes.rules.branch_results import BranchResults
@@ -81,7 +83,7 @@ class SavedBranches:
 
 
 class BranchRule:
-    """The structural rule of scf.if and scf.index_switch."""
+    """The structural rule of branches."""
 
     def forward(self, outer: Differentiator, op: Operation) -> SavedBranches:
         flow = region_flow(op)
@@ -93,11 +95,11 @@ class BranchRule:
         threads = [(outer.open_tape(t.type), b) for b in branches for t in b.inner.tapes]
         for k, branch in enumerate(branches):
             _finish_forward(outer, branch, partial(results.filled, k), threads)
-        made = _with_regions(
+        made = with_regions(
             op,
             [outer.primal(o) for o in op.operands],
             [*(r.type for r in op.results), *results.types, *(t.type for t, _ in threads)],
-            [b.inner.forward for b in branches],
+            [Region(b.inner.forward) for b in branches],
         )
         outer.forward_emitter(op).insert(made)
         first, second = len(op.results), len(op.results) + len(results.types)
@@ -111,7 +113,7 @@ class BranchRule:
 
     def backward(
         self, outer: Differentiator, op: Operation, saved: SavedBranches, cts: Cotangents
-    ) -> Iterable[tuple[SSAValue, Value | None]]:
+    ) -> Flowing:
         sums = outer.contributions
         seeds = [(cts[k] or sums.zero_of(op.results[k])).ssa for k in saved.active]
         seeds += saved.entry.hand_over(seeds, outer.emitter)
@@ -124,11 +126,11 @@ class BranchRule:
         for branch in saved.branches:
             _finish_backward(branch, captured, so_far, counts, seeds, saved.threads, tapes)
         made = outer.emitter.insert(
-            _with_regions(
+            with_regions(
                 op,
                 [outer.primal(o) for o in op.operands],
                 [v.type for v in yielded(saved.branches[0].inner.backward)],
-                [b.inner.backward for b in saved.branches],
+                [Region(b.inner.backward) for b in saved.branches],
             )
         )
         first = len(made.results) - len(tapes)
@@ -169,7 +171,7 @@ class ExecuteRegionRule:
 
     def backward(
         self, outer: Differentiator, op: Operation, saved: object, cts: Cotangents
-    ) -> Iterable[tuple[SSAValue, Value | None]]:
+    ) -> Flowing:
         raise AssertionError("the ops of a dissolved region are differentiated one by one")
 
 
@@ -177,7 +179,7 @@ def _differentiate(
     outer: Differentiator, op: Operation, block: Block, active: Sequence[int], entry: Crossing
 ) -> Branch:
     inner = outer.region(block, op)
-    inner.copy_forward()
+    inner.walk_forward()
     seeds = add_seeds(inner.backward, 0, [op.results[k] for k in active], entry)
     for seed, k in zip(seeds, active, strict=False):
         inner.contributions.add(yielded(block)[k], inner.emitter.value(seed))
@@ -282,21 +284,3 @@ def _finish_backward(
         argument.replace_all_uses_with(value)
     for argument in reversed(block.args):
         block.erase_arg(argument)
-
-
-def _with_regions(
-    op: Operation,
-    operands: Sequence[SSAValue],
-    types: Sequence[Attribute],
-    blocks: Sequence[Block],
-) -> Operation:
-    """An op of the same kind with other regions and results."""
-    made = type(op).create(
-        operands=operands,
-        result_types=types,
-        properties=op.properties,
-        attributes=op.attributes,
-        regions=[Region(block) for block in blocks],
-    )
-    made.location = op.location
-    return made

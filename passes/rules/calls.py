@@ -6,10 +6,9 @@ code a call of its backward half.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
 
-from xdsl.dialects import scf
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
@@ -21,14 +20,16 @@ from gradir.dialects.grad.slices import densified, slices_of
 from gradir.passes.analysis.activity import Activity
 from gradir.passes.analysis.call_graph import callees_first
 from gradir.passes.analysis.region_flow import executions_within, region_flow
+from gradir.passes.analysis.region_ops import is_counted, is_loop
 from gradir.passes.differentiate.call_dependence import callee_of
 from gradir.passes.differentiate.call_masks import note_call
 from gradir.passes.differentiate.derived import split_functions
 from gradir.passes.differentiate.differentiator import Differentiator
 from gradir.passes.differentiate.function import FunctionDifferentiator
 from gradir.passes.differentiate.program import Halves, Program
-from gradir.passes.differentiate.rule import Rules
+from gradir.passes.differentiate.reverse_mode import Flowing
 from gradir.passes.differentiate.selectors import Target, resolve_of, resolve_wrt
+from gradir.passes.differentiate.structural_rule import Rules
 from gradir.passes.differentiate.tables import Pattern, call_pattern
 from gradir.passes.differentiate.tapes import TapeThread
 from gradir.passes.rules.custom_vjp import (
@@ -105,7 +106,7 @@ class CallRule:
         op: CallOp,
         saved: SavedCall | SavedCustomCall,
         cts: Cotangents,
-    ) -> Iterable[tuple[SSAValue, Value | None]]:
+    ) -> Flowing:
         if isinstance(saved, SavedCustomCall):
             return custom_backward(outer, op, saved, cts)
         emitter = outer.emitter
@@ -205,7 +206,7 @@ def _with_executions(
             inside = executions if op in dissolved else executions_within(executions, op)
             for inner in flow.blocks:
                 yield from _with_executions(inner, inside, dissolved)
-            if isinstance(op, scf.WhileOp) and inside != executions:
+            if is_loop(op) and not is_counted(op) and inside != executions:
                 # the copy of the first test, for repeated iterations
                 yield from _with_executions(flow.blocks[0], executions, dissolved)
 
@@ -227,8 +228,7 @@ def _has_loops(program: Program, function: FuncOp) -> bool:
         functions = callees_first(program.functions, [function])
         for each in functions:
             program.looping[each] = any(
-                isinstance(op, scf.ForOp | scf.WhileOp)
-                or (isinstance(op, CallOp) and program.looping[callee_of(program, op)])
+                is_loop(op) or (isinstance(op, CallOp) and program.looping[callee_of(program, op)])
                 for op in each.walk()
             )
     return program.looping[function]

@@ -10,7 +10,7 @@ that the backward code outside reads.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import Block, Operation, OpResult, SSAValue, SSAValues
@@ -28,6 +28,7 @@ from gradir.passes.cleanup.simplify import simplify_block
 from gradir.passes.differentiate.crossing import crossed
 from gradir.passes.differentiate.differentiator import Differentiator
 from gradir.passes.differentiate.residuals import is_constant
+from gradir.passes.differentiate.reverse_mode import Flowing
 from gradir.passes.differentiate.row_slices import repacked, unpacked
 from gradir.passes.recompute.costs import Costs
 from gradir.passes.recompute.policies import policy_named
@@ -75,7 +76,7 @@ class CheckpointRule:
 
     def backward(
         self, outer: Differentiator, op: CheckpointOp, saved: SavedStage, cts: Cotangents
-    ) -> Iterable[tuple[SSAValue, Value | None]]:
+    ) -> Flowing:
         inner = Differentiator(
             outer.shared,
             op.body.block,
@@ -83,7 +84,7 @@ class CheckpointRule:
             tapes_are_arguments=False,
             sparse=outer.contributions.sparse,
         )
-        inner.copy_forward()
+        inner.walk_forward()
         handed = self._hand_over(outer, inner, op, cts)
         inner.walk_back()
         for value, parts in handed.items():

@@ -5,7 +5,7 @@ The backward code calls @f_backward. The body of @f is ignored, for activity and
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
@@ -13,7 +13,6 @@ from xdsl.ir import Block, Region, SSAValue
 
 from gradir.dialects.base.diagnostics import PassError
 from gradir.dialects.base.interfaces import Cotangents
-from gradir.dialects.base.value import Value
 from gradir.dialects.grad.custom_vjp import CustomVjpOp
 from gradir.dialects.grad.grad import zero
 from gradir.dialects.grad.tape import is_floating
@@ -22,6 +21,7 @@ from gradir.passes.cleanup.inline import inline_call
 from gradir.passes.differentiate.derived import Derived
 from gradir.passes.differentiate.differentiator import Differentiator
 from gradir.passes.differentiate.program import Program
+from gradir.passes.differentiate.reverse_mode import Flowing
 
 
 def custom_of(program: Program, call: CallOp) -> CustomVjpOp | None:
@@ -53,7 +53,7 @@ def custom_forward(outer: Differentiator, op: CallOp, declared: CustomVjpOp) -> 
 
 def custom_backward(
     outer: Differentiator, op: CallOp, saved: SavedCustomCall, cts: Cotangents
-) -> Iterable[tuple[SSAValue, Value | None]]:
+) -> Flowing:
     """Append a call of the backward function, with zeros for missing cotangents."""
     name = saved.declared.names[2]
     backward, emitter = outer.program.function(name, saved.declared), outer.emitter

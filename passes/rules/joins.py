@@ -3,16 +3,11 @@ grad.barrier."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from xdsl.ir import SSAValue
-
 from gradir.dialects.base.interfaces import Cotangents
-from gradir.dialects.base.value import Value
 from gradir.dialects.grad.grad import BarrierOp, is_zero
 from gradir.dialects.grad.join import JoinOp, join
 from gradir.passes.differentiate.differentiator import Differentiator
-from gradir.passes.differentiate.rule import OrdinaryRule
+from gradir.passes.differentiate.reverse_mode import Flowing, OrdinaryRule
 
 
 class JoinRule:
@@ -27,7 +22,7 @@ class JoinRule:
 
     def backward(
         self, outer: Differentiator, op: JoinOp, saved: object, cts: Cotangents
-    ) -> Iterable[tuple[SSAValue, Value | None]]:
+    ) -> Flowing:
         [ct] = cts
         if ct is None or is_zero(ct.ssa):
             return [(op.x, ct)]

@@ -23,7 +23,7 @@ from gradir.dialects.grad.tape import (
 )
 from gradir.passes.differentiate.crossing import Crossing
 from gradir.passes.differentiate.differentiator import Differentiator
-from gradir.passes.differentiate.rule import OrdinaryRule
+from gradir.passes.differentiate.reverse_mode import OrdinaryRule
 
 
 class TapeRule(OrdinaryRule):

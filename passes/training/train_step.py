@@ -33,6 +33,7 @@ from gradir.passes.differentiate.selectors import Selector, argument_or_name, re
 from gradir.passes.gradient.gradient import Observer
 from gradir.passes.gradient.gradient_pass import apply_gradient, parse_requests
 from gradir.passes.gradient.measured_peak import Measure
+from gradir.passes.gradient.requests import DerivativeRequest
 from gradir.passes.lower.expand_slices import expand_slices
 from gradir.passes.training.calls import (
     Caller,
@@ -88,10 +89,8 @@ def train_step(
     requests = [(k, "slices") for k, t in zip(params, sparse, strict=True) if is_sparse(t)]
     scale = loss_scale(source, update, taken)
     mode = "grad" if scale is None else "vjp"
-    (gradient,) = apply_gradient(
-        *(module, function, params, [0], mode, policy, memory_limit, requests, measuring),
-        observe,
-    )
+    request = DerivativeRequest(function, params, [0], mode, policy, memory_limit, requests)
+    (gradient,) = apply_gradient(module, request, measuring, observe)
     if any(map(is_indices, sparse)):
         _require_dense(source)
         expand_slices(module)

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import Any, cast
 
-from xdsl.dialects import scf
 from xdsl.dialects.builtin import (
     AnyFloat,
     ArrayAttr,
@@ -41,6 +40,7 @@ from gradir.dialects.base.extent_values import read_condition
 from gradir.dialects.base.shapes import FLOAT_NAMES, element_of, is_float, is_tensor
 from gradir.dialects.grad.loop_policy import LoopPolicyAttr
 from gradir.passes.analysis.arguments import TIES, tied_results
+from gradir.passes.analysis.region_ops import is_loop
 
 
 def verify_attributes(op: Operation) -> None:
@@ -93,7 +93,7 @@ _FIRST_INDEX = -(1 << 63)
 
 
 def _known_of(op: Operation) -> Sequence[str]:
-    if isinstance(op, scf.ForOp | scf.WhileOp):
+    if is_loop(op):
         return ON_LOOPS
     return ON_FUNCTIONS if isinstance(op, FuncOp) else ()
 

@@ -212,6 +212,7 @@ def brute_force(module: Module) -> int:
     from gradir.passes.differentiate.derived import Derived
     from gradir.passes.gradient.gradient import Derivation, gradient
     from gradir.passes.gradient.measured_peak import measured_peak
+    from gradir.passes.gradient.requests import DerivativeRequest
     from gradir.passes.recompute.candidates import Candidate
     from gradir.passes.recompute.policies import rematerialization
 
@@ -226,7 +227,7 @@ def brute_force(module: Module) -> int:
                 peaks.append(measured_peak(measure_here(), derived, candidate, derivation))
         return derived
 
-    gradient(module.op.clone(), "f", mode="grad", keep=measure)
+    gradient(module.op.clone(), DerivativeRequest("f", mode="grad"), keep=measure)
     return min(peaks)
 
 
@@ -256,6 +257,7 @@ def check_bounds(module: Module) -> None:
     from gradir.passes.differentiate.derived import Derived
     from gradir.passes.gradient.gradient import Derivation, gradient
     from gradir.passes.gradient.memory_limit import Plans
+    from gradir.passes.gradient.requests import DerivativeRequest
 
     def check(derivation: Derivation) -> Derived:
         plans = Plans(derivation, measure_here())
@@ -269,7 +271,7 @@ def check_bounds(module: Module) -> None:
         assert found == sorted(found) and [c for _, c in found] == sorted(c for _, c in found)
         return derivation.derived()
 
-    gradient(module.op.clone(), "f", mode="grad", keep=check)
+    gradient(module.op.clone(), DerivativeRequest("f", mode="grad"), keep=check)
 
 
 def test_bounds_are_below_peaks() -> None:
@@ -325,6 +327,7 @@ def test_least_limit_of_a_long_chain() -> None:
     """Runs of 24, 23, ..., 1 of 300 layers, of which the inputs are kept."""
     from gradir.passes.differentiate.derived import Derived
     from gradir.passes.gradient.gradient import Derivation, gradient
+    from gradir.passes.gradient.requests import DerivativeRequest
     from gradir.passes.recompute.chain import Chain
     from gradir.passes.recompute.policies import rematerialization
 
@@ -336,7 +339,7 @@ def test_least_limit_of_a_long_chain() -> None:
         assert chain.least() <= 1.12 * isqrt(2 * 300) * LAYER_BYTES
         return derived
 
-    gradient(layers(300).op.clone(), "f", mode="grad", keep=check)
+    gradient(layers(300).op.clone(), DerivativeRequest("f", mode="grad"), keep=check)
 
 
 def peak(module: Module, **options: Any) -> int:

@@ -41,8 +41,7 @@ from gradir.dialects.base.shapes import is_bool, is_float
 from gradir.dialects.base.value import Emitter
 from gradir.dialects.building.kinds import BinaryOp, CompareOp, ElementwiseOp, UnaryOp
 from gradir.errors import GradirError, IndexOutOfRange
-from gradir.passes.cleanup.decompose import decompose_block
-from gradir.passes.gradient.prepare import is_taken_apart
+from gradir.passes.cleanup.decompose import decompose_block, is_taken_apart
 from gradir.testing import check_grads
 
 ACTIVE = [case for case in CASES if is_active(case)]

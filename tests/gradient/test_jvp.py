@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import f64
 import gradir
 from gradir import Module
 from gradir.errors import GradirError
-from gradir.passes.gradient.prepare import is_taken_apart
+from gradir.passes.cleanup.decompose import is_taken_apart
 from gradir.symbols import function_named
 from gradir.testing import difference
 

@@ -20,9 +20,10 @@ from gradir import GradirError, Module
 from gradir.compiler.measured_gradient import measure_here
 from gradir.dialects.base.attribute_names import LOOPS, PEAK
 from gradir.passes.differentiate.derived import Derived
-from gradir.passes.gradient.gradient import Derivation, Mode, gradient
+from gradir.passes.gradient.gradient import Derivation, gradient
 from gradir.passes.gradient.measured_peak import measured_peak
 from gradir.passes.gradient.memory_limit import Plans
+from gradir.passes.gradient.requests import DerivativeRequest, Mode
 from gradir.passes.recompute.loop_policy_search import least_runs
 from gradir.symbols import function_named
 
@@ -124,7 +125,7 @@ def all_plans(module: Module, mode: Mode) -> Plans:
         found.append(Plans(derivation, measure_here()))
         return derivation.derived()
 
-    gradient(module.op.clone(), "f", mode=mode, keep=look)
+    gradient(module.op.clone(), DerivativeRequest("f", mode=mode), keep=look)
     return found[0]
 
 

@@ -31,6 +31,7 @@ from gradir import Module
 from gradir.dialects.array.creation import numpy_dtype
 from gradir.dialects.base.shapes import element_of, is_float, shape_of
 from gradir.passes.gradient.gradient import gradient
+from gradir.passes.gradient.requests import DerivativeRequest
 
 # what the peers warn of is theirs
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -129,7 +130,7 @@ def cotangents(source: FuncOp) -> list[Array]:
 def derived(module: ModuleOp, source: FuncOp, case: Case) -> FuncOp:
     if not is_active(case):
         return source
-    return gradient(module, source.sym_name.data, case.wrt, mode="vjp")[0]
+    return gradient(module, DerivativeRequest(source.sym_name.data, case.wrt, mode="vjp"))[0]
 
 
 def run(module: ModuleOp, calls: Sequence[tuple[FuncOp, list[Array]]]) -> list[list[Array]]:

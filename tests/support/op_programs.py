@@ -18,6 +18,7 @@ from gradir import Module
 from gradir.dialects.array.creation import numpy_dtype
 from gradir.dialects.base.shapes import element_of, is_float, shape_of, tensor
 from gradir.passes.gradient.gradient import gradient
+from gradir.passes.gradient.requests import DerivativeRequest
 from gradir.passes.verify.verify import verify
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -93,7 +94,7 @@ class Batch:
         name, count = op.sym_name.data, len(arrays)
         for _ in range(order):
             moved = [*wrt, *range(count, len(op.body.block.args))]
-            [op] = gradient(module, name, moved, mode="vjp")
+            [op] = gradient(module, DerivativeRequest(name, moved, mode="vjp"))
             name = op.sym_name.data
         generator = np.random.default_rng(len(self.calls))
         cts = [

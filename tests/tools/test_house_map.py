@@ -1,10 +1,24 @@
 """The picture of the house is what the imports say."""
 
-from gradir.tools.gen_house_map import PICTURE, SHEETS, arrows_of, floors_of, picture, room_of
+from gradir.tools.gen_house_map import (
+    OPEN_FIRST,
+    PICTURE,
+    ROOT,
+    SHEETS,
+    arrows_of,
+    floors_of,
+    picture,
+    room_of,
+)
 
 
 def test_the_picture_is_current() -> None:
     assert PICTURE.read_text(encoding="utf-8") == picture(), "run `make docs`"
+
+
+def test_the_files_to_open_first_are_there() -> None:
+    for sheet, first in OPEN_FIRST.items():
+        assert (ROOT / sheet / first.partition(",")[0]).is_file(), first
 
 
 def test_rooms_stand_above_what_they_import() -> None:

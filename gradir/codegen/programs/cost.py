@@ -17,6 +17,7 @@ from gradir.codegen.text.polls import TRIP_COST, LoopCosts
 from gradir.dialects.loopnest.body_ops import IndexOp, LanesOp, LoadOp, StoreOp
 from gradir.dialects.loopnest.forall import ForallOp
 from gradir.passes.analysis.region_flow import trips
+from gradir.passes.analysis.region_ops import blocks_of, is_loop
 
 # Nanoseconds of a load or store.
 MEMORY_COST = 0.5
@@ -86,11 +87,10 @@ class _Estimate:
                 return self.loop(op, op.lb, op.ub, max(step, 1.0))
             case LanesOp():
                 return self.loop(op, op.lower, op.upper, TYPICAL_LANES)
-            case scf.WhileOp():
-                trip = self.block(op.before_region.block) + self.block(op.after_region.block)
-                return UNKNOWN_TRIPS * (trip + TRIP_COST)
             case scf.IfOp():
                 return max(self.block(r.block) for r in op.regions if r.first_block is not None)
+            case _ if is_loop(op):
+                return UNKNOWN_TRIPS * (sum(map(self.block, blocks_of(op))) + TRIP_COST)
             case _:
                 self.learn(op)
                 return cost(op)

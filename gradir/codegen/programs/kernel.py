@@ -28,6 +28,7 @@ from gradir.codegen.text.target import MachineTarget
 from gradir.dialects.base.diagnostics import LocatedError
 from gradir.dialects.loopnest.body_ops import LanesOp, LoadOp, ShapedType, StoreOp
 from gradir.dialects.loopnest.forall import ForallOp, program_ops
+from gradir.passes.analysis.region_ops import is_loop
 
 
 def emit_forall(op: ForallOp, name: str, target: MachineTarget) -> Kernel:
@@ -240,7 +241,7 @@ def _spread(op: Operation, varying: set[SSAValue]) -> None:
         for block in (b for r in op.regions for b in r.blocks):
             ends = cast(Operation, block.last_op).operands
             varying.update(r for e, r in zip(ends, op.output, strict=True) if e in varying)
-    elif isinstance(op, scf.WhileOp | LanesOp):
+    elif is_loop(op) or isinstance(op, LanesOp):
         raise LocatedError(f"{op.name}: not possible inside loopnest.lanes", op)
     elif not varying.isdisjoint(op.operands):
         varying.update(op.results)

@@ -22,7 +22,7 @@ from gradir.codegen.text.callback_functions import POLL_SYMBOL
 from gradir.codegen.text.functions import FunctionText
 from gradir.codegen.text.table import TABLE_STOP
 from gradir.dialects.base.constants import constant_integer
-from gradir.passes.analysis.region_ops import blocks_of, is_region_op
+from gradir.passes.analysis.region_ops import blocks_of, is_loop, is_region_op
 
 # Estimated nanoseconds between two polls, and of the longest loop without one. Estimates are wrong
 # by a factor of five at times: so a signal waits some 10 ms, less than `POLL_INTERVAL`.
@@ -38,8 +38,6 @@ LEAVE = "leave"
 # as number 0 is of memory.py.
 UNLIKELY, UNLIKELY_DEFINITION = "!prof !1", '!1 = !{!"branch_weights", i32 1, i32 1048575}'
 POLL_DECLARATION = f"declare i64 @{POLL_SYMBOL}(ptr)"
-
-Loop = scf.ForOp | scf.WhileOp
 
 
 class LoopCosts:
@@ -60,7 +58,7 @@ class LoopCosts:
         return sum(map(self.one, block.ops))
 
     def one(self, op: Operation) -> float:
-        if isinstance(op, Loop):
+        if is_loop(op):
             return 0.0 if self.is_long(op) else self.trip(op) * (self.trips_of(op) or 0.0)
         if is_region_op(op):
             return max(map(self.block, blocks_of(op)), default=0.0)
@@ -79,7 +77,7 @@ class LoopCosts:
 
     def has_long_loop(self, block: Block) -> bool:
         """Whether any loop in a block and its regions needs a poll."""
-        return any(isinstance(op, Loop) and self.is_long(op) for op in block.walk())
+        return any(is_loop(op) and self.is_long(op) for op in block.walk())
 
 
 class Polls:
@@ -96,7 +94,7 @@ class Polls:
 
     def back_edge(self, loop: Operation, trips: int = 1) -> None:
         """After an iteration of a loop, or `trips` of them."""
-        if isinstance(loop, Loop) and self.costs.is_long(loop):
+        if is_loop(loop) and self.costs.is_long(loop):
             self.spend(trips * self.costs.trip(loop))
 
     def chunk(self, loop: scf.ForOp) -> int | None:

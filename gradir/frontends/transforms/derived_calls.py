@@ -17,6 +17,7 @@ from gradir.frontends.tracing.trees import flatten
 from gradir.frontends.transforms.requests import pass_by_value
 from gradir.gc_pause import paused_gc
 from gradir.passes.analysis.call_graph import callees_first, functions_by_name, uses_in
+from gradir.passes.gradient.requests import DerivativeRequest
 from gradir.passes.lower.expand_slices import expand_slices
 from gradir.passes.shapes.specialize import declarations, waits_for_shapes
 
@@ -49,10 +50,11 @@ def differentiated(
     """Add the derivative functions to the outer trace; returns them."""
     module = inner.module.op
     with paused_gc():
-        made = apply_gradient(
-            *(module, inner.name, wrt, of, options.mode, options.policy, options.memory_limit),
+        request = DerivativeRequest(
+            *(inner.name, wrt, of, options.mode, options.policy, options.memory_limit),
             [*options.requests.items()],
         )
+        made = apply_gradient(module, request)
         if "slices" in options.requests.values():
             # two results for each, so that derivatives flow through the values
             expand_slices(module)

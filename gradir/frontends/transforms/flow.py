@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast
 
 from xdsl.dialects import arith, scf, tensor
 from xdsl.dialects.builtin import i64
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.array.dynamic_slices import DynamicUpdateSliceOp
@@ -21,6 +21,7 @@ from gradir.dialects.array.indexing import TakeOp
 from gradir.dialects.array.movement import ExpandDimsOp
 from gradir.dialects.base.attribute_names import POLICY_ATTRIBUTE
 from gradir.dialects.base.shapes import tensor as tensor_type
+from gradir.dialects.building.control_flow import make_while
 from gradir.dialects.grad.loop_policy import LoopPolicyAttr
 from gradir.frontends.functions.promotion import converted
 from gradir.frontends.tracing.callbacks import called
@@ -54,7 +55,7 @@ from gradir.frontends.transforms.jit import jit
 Function = Callable[..., Any]
 Yielded = tuple[list[Tracer], Tree]
 Body = Callable[[list[Tracer], Tree], Yielded]
-LoopT = TypeVar("LoopT", scf.ForOp, scf.WhileOp)
+LoopT = TypeVar("LoopT", bound=Operation)
 
 
 def _carried(trace: Trace, init: Any, body: Body, what: str) -> Yielded:
@@ -147,7 +148,7 @@ def while_loop(condition: Function, body: Function, init: Any, policy: str = "st
         handed = _tracers(trace, after, values)
         made = _body_results(trace, after, handed, step(handed, tree), tree, "while_loop")
     close(trace, after, made)
-    op = scf.WhileOp([trace.use(v) for v in values], types, Region(before), Region(after))
+    op = make_while([trace.use(v) for v in values], before, after)
     return tree.build(trace.results_like(trace.emit(_with_policy(op, policy)), values))
 
 

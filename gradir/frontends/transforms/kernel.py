@@ -14,7 +14,6 @@ from threading import local
 from typing import Any, ClassVar, cast
 
 import numpy as np
-from xdsl.dialects import scf
 from xdsl.ir import Block, SSAValue
 
 from gradir.dialects.array.affine import AffineGatherOp
@@ -24,7 +23,6 @@ from gradir.dialects.base.access import Access, Row, dim_row
 from gradir.dialects.base.interfaces import is_terminator
 from gradir.dialects.base.shapes import is_tensor, shape_of
 from gradir.dialects.building.kinds import ElementwiseOp
-from gradir.dialects.grad.checkpoint import CheckpointOp
 from gradir.errors import ArgumentError, ArgumentTypeError
 from gradir.frontends.functions import numpy as gnp
 from gradir.frontends.tracing.callbacks import called
@@ -36,6 +34,7 @@ from gradir.frontends.tracing.tracing import current, lifted, tracing
 from gradir.frontends.transforms.jit import jit
 from gradir.frontends.transforms.markers import checkpoint
 from gradir.frontends.transforms.wrapped import Parts, Wrapped, look_like
+from gradir.passes.analysis.region_ops import is_region_op
 
 COMBINE = {"add": "sum", "multiply": "prod", "minimum": "min", "maximum": "max"}
 """How elements of a result are combined over the further indices, and by which reduction."""
@@ -149,11 +148,10 @@ class KernelFunction(Wrapped):
         return reduction(whole, axis=tuple(range(rank, len(bounds))))
 
 
-# Ops of elements; those that reads, indices and numbers are made of, which keep elements in their
-# order; and control flow around them.
+# Ops of elements, and those that reads, indices and numbers are made of, which keep elements in
+# their order. Control flow may be around them.
 _OF_ELEMENTS = (
     *(ElementwiseOp, AffineGatherOp, BroadcastToOp, ConstantOp, ExpandDimsOp, FullOp, ReshapeOp),
-    *(CheckpointOp, scf.ForOp, scf.WhileOp, scf.IfOp, scf.IndexSwitchOp),
 )
 
 
@@ -170,7 +168,7 @@ def _require_elements(block: Block, elements: set[SSAValue]) -> None:
                 around = op.parent_op()
                 elements.update(_arrays(around.results if around is not None else ()))
                 continue
-            if not isinstance(op, _OF_ELEMENTS):
+            if not (isinstance(op, _OF_ELEMENTS) or is_region_op(op)):
                 raise refusal(
                     f"kernel: {op.name} is no op of single elements; call it outside of the "
                     "kernel, or combine elements with `over`",

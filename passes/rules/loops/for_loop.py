@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from xdsl.dialects import scf
 from xdsl.ir import Block, BlockArgument, Region, SSAValue
@@ -22,7 +23,7 @@ from gradir.dialects.building.control_flow import (
     trip_count,
 )
 from gradir.passes.differentiate.differentiator import Differentiator
-from gradir.passes.rules.loops.state import Slots, changing_slots
+from gradir.passes.rules.loops.state import LoopState, Slots, changing_slots
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,16 @@ class ForLoop:
     def of(outer: Differentiator, op: scf.ForOp) -> ForLoop:
         (changing,) = changing_slots(outer, op)
         return ForLoop(op, changing)
+
+    @property
+    def in_body(self) -> Slots:
+        """The changing slots that the body reads."""
+        return self.changing
+
+    @cached_property
+    def state(self) -> LoopState:
+        """The values that a repeated iteration needs."""
+        return LoopState.of(self.op, self.in_body)
 
     @property
     def index(self) -> BlockArgument:

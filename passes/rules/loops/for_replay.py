@@ -14,7 +14,7 @@ The forward loop keeps the first snapshots in the same way.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from xdsl.dialects import arith, scf
@@ -22,7 +22,7 @@ from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, SSAValue
 
 from gradir.dialects.base.interfaces import Cotangents
-from gradir.dialects.base.value import Emitter, Value
+from gradir.dialects.base.value import Emitter
 from gradir.dialects.building.control_flow import (
     Integers,
     WhileBuilder,
@@ -38,6 +38,7 @@ from gradir.passes.analysis.regions import captured_inside
 from gradir.passes.differentiate.block_code import splice
 from gradir.passes.differentiate.contributions import cotangent_hint
 from gradir.passes.differentiate.differentiator import Differentiator
+from gradir.passes.differentiate.reverse_mode import Flowing
 from gradir.passes.recompute.replayable import check_can_be_kept, check_replayable
 from gradir.passes.rules.loops.body import check_room, copy_ops, keep_limit, seeds
 from gradir.passes.rules.loops.carried import Carried, Running, in_groups
@@ -82,8 +83,9 @@ class Scheduled:
 Replayed = Segmented | Scheduled
 
 
-def forward_replayed(outer: Differentiator, loop: ForLoop, state: LoopState) -> Replayed | None:
+def forward_replayed(outer: Differentiator, loop: ForLoop) -> Replayed | None:
     """Append the loop with snapshots; None if it changes no value."""
+    state = loop.state
     check_replayable(outer.program, loop.op)
     for argument in state.kept(state.arguments):
         check_can_be_kept(loop.op, argument)
@@ -94,9 +96,7 @@ def forward_replayed(outer: Differentiator, loop: ForLoop, state: LoopState) -> 
     return forward(outer, loop, state)
 
 
-def backward_replayed(
-    outer: Differentiator, saved: Replayed, cts: Cotangents
-) -> Iterable[tuple[SSAValue, Value | None]]:
+def backward_replayed(outer: Differentiator, saved: Replayed, cts: Cotangents) -> Flowing:
     """Append the loop that reverses the iterations."""
     emitter, loop = outer.emitter, saved.loop
     active, sums = loop.active(outer), sums_of(outer, loop.op)

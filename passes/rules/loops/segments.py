@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from gradir.dialects.base.value import Emitter
 from gradir.dialects.building.control_flow import Integers, cast_integer, largest_number, named
@@ -157,9 +157,7 @@ class SegmentTape:
 SegmentStates = SegmentRows | SegmentTape
 
 
-def open_segments(
-    outer: Differentiator, op: scf.ForOp | scf.WhileOp, state: LoopState
-) -> SegmentStates:
+def open_segments(outer: Differentiator, op: Operation, state: LoopState) -> SegmentStates:
     """Room for the snapshots of a loop's segments."""
     count, outside = trips(op), outer.forward_emitter(op)
     if count is None and state.needed:

@@ -21,10 +21,12 @@ from xdsl.dialects import scf
 from xdsl.ir import SSAValue
 
 from gradir.dialects.base.attribute_names import POLICY_ATTRIBUTE
+from gradir.dialects.base.interfaces import Cotangents
 from gradir.dialects.base.value import Emitter
 from gradir.passes.differentiate.crossing import crossed
 from gradir.passes.differentiate.differentiator import Differentiator
 from gradir.passes.differentiate.residuals import Makers
+from gradir.passes.differentiate.reverse_mode import Flowing
 from gradir.passes.differentiate.tapes import TapeThread
 from gradir.passes.rules.loops.body import (
     Body,
@@ -33,6 +35,7 @@ from gradir.passes.rules.loops.body import (
     differentiate_body,
     keep_limit,
     keep_residuals,
+    seeds,
 )
 from gradir.passes.rules.loops.carried import Carried, Running, take_over
 from gradir.passes.rules.loops.for_loop import Bounds, ForLoop
@@ -50,6 +53,24 @@ class SavedFor:
     body: Body
     threads: list[TapeThread]
     followed: list[SSAValue]
+
+
+def forward_taped(outer: Differentiator, loop: ForLoop) -> SavedFor:
+    """Append the source's loop with tapes."""
+    initial = [outer.primal(v) for v in loop.changing.starts]
+    results, saved = taped_loop(outer, loop, Bounds.of(outer, loop.op), initial)
+    outer.set_primal(loop.changing.results, results)
+    return saved
+
+
+def backward_taped(outer: Differentiator, saved: SavedFor, cts: Cotangents) -> Flowing:
+    """Append the backward loop, from the cotangents of the source loop's results."""
+    op, active, emitter = saved.loop.op, saved.active, outer.emitter
+    crossing = carried_border(outer, op)(active.results)
+    given = seeds(active.results, op, cts, crossing, emitter)
+    start = Carried(given, {each: each.start(outer) for each in saved.body.sums})
+    end = reversed_loop(saved, Bounds.of(outer, op), start, emitter)
+    return end.contributions(active.starts, crossing, emitter)
 
 
 def taped_loop(
@@ -79,7 +100,7 @@ def reversible_body(outer: Differentiator, inner: Differentiator, loop: ForLoop)
     """The forward code of one iteration, and the backward code."""
     for argument in (loop.index, *loop.changing.arguments):
         inner.add_argument(argument)
-    inner.copy_forward()
+    inner.walk_forward()
     active, sums = loop.active(outer), sums_of(outer, loop.op)
     border = carried_border(outer, loop.op)
     return differentiate_body(

@@ -17,7 +17,7 @@ scf.while, whose two regions push separately.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -26,11 +26,12 @@ from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, Region, SSAValue
 
 from gradir.dialects.base.interfaces import Cotangents
-from gradir.dialects.base.value import Emitter, Value
-from gradir.dialects.building.control_flow import Integers, named
+from gradir.dialects.base.value import Emitter
+from gradir.dialects.building.control_flow import Integers, make_while, named
 from gradir.passes.differentiate.crossing import crossed
 from gradir.passes.differentiate.differentiator import Differentiator
 from gradir.passes.differentiate.residuals import Makers
+from gradir.passes.differentiate.reverse_mode import Flowing
 from gradir.passes.differentiate.tapes import TapeThread
 from gradir.passes.rules.loops.body import (
     Body,
@@ -139,7 +140,7 @@ def _copied_with(
         inner.add_argument(argument)
     place = len(inner.forward.args)
     count = named(inner.forward.insert_arg(INDEX, place), "count") if is_counted else None
-    inner.copy_forward()
+    inner.walk_forward()
     return count
 
 
@@ -188,8 +189,7 @@ def _forward_loop(outer: Differentiator, loop: WhileLoop, before: Half, after: H
     zeros = [Integers(INDEX, outside).constant(0)] if is_counted else []
     threads = [t.forward for t in (*before.threads, *after.threads)]
     initial = [*(outer.primal(v) for v in loop.carried.starts), *zeros, *threads]
-    types, regions = [v.type for v in passed.flat()], (before.forward, after.forward)
-    made = outside.insert(scf.WhileOp(initial, types, *map(Region, regions)))
+    made = outside.insert(make_while(initial, before.forward, after.forward))
     made.attributes.update(loop.op.attributes)
     return passed.like(made.results)
 
@@ -208,9 +208,7 @@ def _add_tape(block: Block, place: int, tape: TapeThread) -> SSAValue:
 # Backward.
 
 
-def backward_taped_while(
-    outer: Differentiator, saved: SavedWhile, cts: Cotangents
-) -> Iterable[tuple[SSAValue, Value | None]]:
+def backward_taped_while(outer: Differentiator, saved: SavedWhile, cts: Cotangents) -> Flowing:
     """Append the backward code of the last test, and the loop that reverses the iterations."""
     emitter, op = outer.emitter, saved.active.op
     crossing = saved.after.body.crossing

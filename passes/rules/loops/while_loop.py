@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType, i64
@@ -13,7 +14,7 @@ from gradir.dialects.base.value import Emitter
 from gradir.dialects.building.control_flow import Integers, cast_integer
 from gradir.passes.analysis.region_ops import Slot
 from gradir.passes.differentiate.differentiator import Differentiator
-from gradir.passes.rules.loops.state import Slots, changing_slots
+from gradir.passes.rules.loops.state import LoopState, Slots, changing_slots
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,16 @@ class WhileLoop:
     @staticmethod
     def of(outer: Differentiator, op: scf.WhileOp) -> WhileLoop:
         return WhileLoop(op, *changing_slots(outer, op))
+
+    @property
+    def in_body(self) -> Slots:
+        """The changing slots that the second region reads."""
+        return self.passed
+
+    @cached_property
+    def state(self) -> LoopState:
+        """The values that a repeated iteration needs."""
+        return LoopState.of(self.op, self.in_body)
 
     @property
     def before(self) -> Block:

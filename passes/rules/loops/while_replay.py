@@ -17,7 +17,7 @@ from these by the binomial schedule, with the slots that are free.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, scf
@@ -26,8 +26,15 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from gradir.dialects.base.attribute_names import POLICY_ATTRIBUTE
 from gradir.dialects.base.interfaces import Cotangents
-from gradir.dialects.base.value import Emitter, Value
-from gradir.dialects.building.control_flow import Integers, choose, compare, name_all, named
+from gradir.dialects.base.value import Emitter
+from gradir.dialects.building.control_flow import (
+    Integers,
+    choose,
+    compare,
+    make_while,
+    name_all,
+    named,
+)
 from gradir.dialects.grad.join import join
 from gradir.dialects.grad.loop_policy import loop_policy
 from gradir.dialects.grad.tape import push
@@ -35,6 +42,7 @@ from gradir.passes.analysis.activity import Activity
 from gradir.passes.analysis.region_ops import region_flow
 from gradir.passes.analysis.regions import captured_inside
 from gradir.passes.differentiate.differentiator import Differentiator
+from gradir.passes.differentiate.reverse_mode import Flowing, walk_block_forward
 from gradir.passes.differentiate.shared import Shared
 from gradir.passes.recompute.replayable import check_can_be_kept, check_replayable
 from gradir.passes.rules.loops.body import check_room, copy_ops, keep_limit
@@ -64,11 +72,9 @@ class ReplayedWhile:
     snapshots: Replayed
 
 
-def forward_replayed_while(
-    outer: Differentiator, loop: WhileLoop, state: LoopState
-) -> ReplayedWhile:
+def forward_replayed_while(outer: Differentiator, loop: WhileLoop) -> ReplayedWhile:
     """Append the loop with snapshots."""
-    op, outside = loop.op, outer.forward_emitter(loop.op)
+    op, state, outside = loop.op, loop.state, outer.forward_emitter(loop.op)
     check_replayable(outer.program, op)
     for argument in state.kept(state.arguments):
         check_can_be_kept(op, argument)
@@ -80,18 +86,17 @@ def forward_replayed_while(
     outer.set_primal(loop.passed.results, results.values)
     carried = [outer.primal(v) for v in loop.carried.starts]
     outer.shared.primal.update(zip(first.args, [named(count, "count"), *carried], strict=True))
-    outer.copy_block(first)
+    walk_block_forward(outer, first)
     return ReplayedWhile(loop, first, keeper.replayed(same, own, count, outside))
 
 
 def backward_replayed_while(
     outer: Differentiator, saved: ReplayedWhile, cts: Cotangents
-) -> Iterable[tuple[SSAValue, Value | None]]:
+) -> Flowing:
     """Append the loop that reverses the iterations, and the backward code of the first test."""
     same_cts = [cts[slot.result.index] for slot in saved.loop.passed]
     for value, ct in backward_replayed(outer, saved.snapshots, same_cts):
-        if ct is not None:
-            outer.contributions.add(value, ct)
+        outer.contributions.add(value, ct)
     outer.walk_region_back(saved.first)
     cts = [outer.contributions.cotangent(argument) for argument in saved.first.args[1:]]
     return list(zip(saved.loop.carried.starts, cts, strict=True))
@@ -252,8 +257,7 @@ def _forward_loop(outer: Differentiator, loop: WhileLoop, keeper: _Every | _Onli
     values = _outer_values(outer, loop)
     before = _plain_before(loop, own, ["count", *keeper.names], values)
     after = _plain_after(loop, own, ["count", *keeper.names], values, keeper)
-    types = [v.type for v in after.args]
-    made = outside.insert(scf.WhileOp([*initial, *own], types, Region(before), Region(after)))
+    made = outside.insert(make_while([*initial, *own], before, after))
     name_all(made.results, [a.name_hint for a in after.args])
     return Running(loop.passed.handed_on, own).like(made.results)
 

@@ -1,5 +1,5 @@
 # make fuzz LEVEL=traced CASE=11010000165
-# KeyError gradir/passes/gradient/forward_mode.py:_call
+# KeyError gradir/passes/rules/tangents.py:push_call
 # [3, "float64", true, ["transposed"], 11010000165, true]
 import gradir
 import gradir.nn as nn

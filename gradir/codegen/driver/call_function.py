@@ -70,7 +70,7 @@ def _store_number() -> str:
     f = CallText()
     place = f.emit("alloca i64")
     type_ = f.field("ndarray", "%object", "type")
-    f.branch(f"icmp eq ptr {type_}, {f.field('array', '%array', 'scalar')}", "scalar", "python")
+    f.decide(f"icmp eq ptr {type_}, {f.field('array', '%array', 'scalar')}", "scalar", "python")
     f.label("scalar")
     f.line("call void @PyArray_ScalarAsCtype(ptr %object, ptr %slot)")
     f.line("ret i1 true")
@@ -99,7 +99,7 @@ def _store_number() -> str:
 
 
 def _store_real(f: CallText, type_: str, number: str, place: str) -> None:
-    f.branch(f"icmp eq ptr {type_}, @python_float", "float", "int")
+    f.decide(f"icmp eq ptr {type_}, @python_float", "float", "int")
     f.label("float")
     given = f.emit("call double @PyFloat_AsDouble(ptr %object)")
     f.line("br label %rounded")
@@ -110,7 +110,7 @@ def _store_real(f: CallText, type_: str, number: str, place: str) -> None:
     f.line("br label %rounded")
     f.label("rounded")
     value = f.emit(f"phi double [ {given}, %float ], [ {converted}, %{before} ]")
-    f.branch(f"icmp eq i64 {number}, {FLOAT64}", "double", "single")
+    f.decide(f"icmp eq i64 {number}, {FLOAT64}", "double", "single")
     f.label("double")
     f.line(f"store double {value}, ptr %slot")
     f.line("ret i1 true")
@@ -122,7 +122,7 @@ def _place_of_input() -> str:
     """`@place_of_input`: the address of an argument, a number's in its slot; null for others."""
     f = CallText()
     type_ = f.field("ndarray", "%object", "type")
-    f.branch(f"icmp eq ptr {type_}, @{ARRAY_TYPE}", "array.given", "number.given")
+    f.decide(f"icmp eq ptr {type_}, @{ARRAY_TYPE}", "array.given", "number.given")
     f.label("array.given")
     needed = C_CONTIGUOUS | ALIGNED
     place = f.emit(f"call ptr @place_of(ptr %object, ptr %array, i32 {needed})")
@@ -138,7 +138,7 @@ def _entries() -> str:
     f = CallText()
     type_ = f.field("ndarray", "%out", "type")
     is_list = f.emit(f"icmp eq ptr {type_}, @python_list")
-    f.branch(f"or i1 {is_list}, {f.emit(f'icmp eq ptr {type_}, @python_tuple')}", "several", "one")
+    f.decide(f"or i1 {is_list}, {f.emit(f'icmp eq ptr {type_}, @python_tuple')}", "several", "one")
     f.label("several")
     copied = f.emit("call ptr @PySequence_Tuple(ptr %out)")
     f.line("br label %made")
@@ -189,7 +189,7 @@ def _new_result() -> str:
     """`@new_result`: a new array, or null and an exception."""
     f = CallText()
     maker = f.field("array", "%array", "maker")
-    f.branch(f"icmp eq ptr {maker}, null", "numpy", "made")
+    f.decide(f"icmp eq ptr {maker}, null", "numpy", "made")
     f.label("made")
     f.line(f"ret ptr {f.emit(f'call ptr @PyObject_CallNoArgs(ptr {maker})')}")
     f.label("numpy")
@@ -275,10 +275,10 @@ def _result(f: CallText, program: str, table: str, entries: str, k: str, place: 
 
     `place` is its place among the program's arrays.
     """
-    f.branch(f"icmp eq ptr {entries}, null", "new", "given")
+    f.decide(f"icmp eq ptr {entries}, null", "new", "given")
     f.label("given")
     entry = f.emit(f"call ptr @PyTuple_GetItem(ptr {entries}, i64 {k})")
-    f.branch(f"icmp eq ptr {entry}, @python_none", "new", "mine")
+    f.decide(f"icmp eq ptr {entry}, @python_none", "new", "mine")
     f.label("mine")
     arguments = f"ptr {entry}, ptr {program}, ptr {table}, i64 {place}"
     f.require(f"call i1 @is_usable({arguments})", "decline")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from gradir.codegen.text.functions import FunctionText
+from gradir.codegen.text.writer import FunctionWriter
 
 # The records that the text reads, as names and LLVM types of their fields.
 RECORDS: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType(
@@ -144,7 +144,7 @@ def module(*functions: str) -> str:
     return "\n".join([*lines, *functions])
 
 
-class CallText(FunctionText):
+class CallText(FunctionWriter):
     """The text of one function, with fields of records, and tests that leave a straight line."""
 
     def field(self, record: str, pointer: str, name: str) -> str:
@@ -174,11 +174,12 @@ class CallText(FunctionText):
     def require(self, condition: str, otherwise: str) -> None:
         """Go on where an instruction gives true, else to a label."""
         going = self.fresh("going")
-        self.line(f"br i1 {self.emit(condition)}, label %{going}, label %{otherwise}")
+        self.branch(self.emit(condition), going, otherwise)
         self.label(going)
 
-    def branch(self, condition: str, then: str, otherwise: str) -> None:
-        self.line(f"br i1 {self.emit(condition)}, label %{then}, label %{otherwise}")
+    def decide(self, condition: str, then: str, otherwise: str) -> None:
+        """Go to a label by what an instruction gives."""
+        self.branch(self.emit(condition), then, otherwise)
 
     def function(self, result: str, name: str, parameters: str, linkage: str = "internal ") -> str:
         """The definition of a function with this text."""

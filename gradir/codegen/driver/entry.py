@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from gradir.codegen.driver import pool
 from gradir.codegen.text.callback_functions import POLL_SYMBOL
-from gradir.codegen.text.functions import FunctionText
 from gradir.codegen.text.kernel import ERROR_RECORD_BYTES
 from gradir.codegen.text.table import TABLE_THREADS
 from gradir.codegen.text.target import MachineTarget
+from gradir.codegen.text.writer import FunctionWriter
 
 ENTRY = "gradir_entry"
 
@@ -63,7 +63,7 @@ def _errors(target: MachineTarget, records: Sequence[tuple[int, int]]) -> str:
     function without records: LLVM takes as long for an empty one as for a small kernel."""
     if not records:
         return ""
-    f = FunctionText()
+    f = FunctionWriter()
     for word, base in records:
         record = f.emit(f"getelementptr i64, ptr %table, i64 {word}")
         code = f.emit(f"load i64, ptr {record}, align 8")

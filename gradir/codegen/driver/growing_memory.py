@@ -11,9 +11,9 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from gradir.codegen.text.functions import FunctionText
 from gradir.codegen.text.kernel import ERROR_BOUND, ERROR_INDEX
 from gradir.codegen.text.target import MachineTarget
+from gradir.codegen.text.writer import FunctionWriter
 
 POINTER, CAPACITY, ROW, FAILED = 0, 1, 2, 3
 RECORDS_WORDS = 4
@@ -32,12 +32,6 @@ MOST_BYTES = 1 << 62
 
 # In place of a bound in the error record: -4 and below is a limit of bytes, -3 that no memory is.
 NO_MEMORY = -3
-
-
-GROW_DECLARATIONS = frozenset(
-    f"declare i64 @llvm.{name}.i64(i64, i64)" for name in ("umax", "umin")
-)
-"""What the text of `grow_function` declares itself."""
 
 
 def as_limit(number: int) -> int:
@@ -59,8 +53,6 @@ def grow_function(target: MachineTarget) -> str:
     none = as_limit(NO_MEMORY)
     return f"""
 declare ptr @gradir_realloc(ptr, i64)
-declare i64 @llvm.umax.i64(i64, i64)
-declare i64 @llvm.umin.i64(i64, i64)
 
 define internal void @gradir_grow(ptr %records, i64 %count, i64 %stride, i64 %size, i64 %limit,
     i64 %code, ptr %error) noinline {target.attributes} {{
@@ -125,7 +117,7 @@ def trim_function(target: MachineTarget, growing: Sequence[tuple[int, int, int]]
 
     `growing` as in `CompiledProgram`; what belongs to a result is left to the caller.
     """
-    f = FunctionText()
+    f = FunctionWriter()
     for word, stride, kept in growing:
         if kept >= 0:
             continue

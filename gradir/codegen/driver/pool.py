@@ -18,9 +18,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from gradir.codegen.text.clock import CLOCK, CLOCK_TYPE, now_function
-from gradir.codegen.text.functions import FunctionText
 from gradir.codegen.text.table import TABLE_STOP
 from gradir.codegen.text.target import MachineTarget
+from gradir.codegen.text.writer import FunctionWriter
 
 RUN, BARRIER, WORKER, POOL = "gradir_run", "gradir_barrier", "gradir_worker", "gradir_pool"
 
@@ -100,7 +100,7 @@ def pool_functions(target: MachineTarget) -> str:
     return "\n".join([*lines, now_function("now"), *parts])
 
 
-def is_alone(text: FunctionText, barrier: str) -> str:
+def is_alone(text: FunctionWriter, barrier: str) -> str:
     """Whether thread 0 goes on alone, or always was."""
     place = text.emit(f"getelementptr i8, ptr {barrier}, i64 {BARRIER_GENERATION}")
     generation = text.emit(f"load atomic i64, ptr {place} monotonic, align 8")

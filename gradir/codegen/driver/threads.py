@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from math import inf
 
 from gradir.codegen.driver.pool import BARRIER, is_alone
-from gradir.codegen.text.functions import FunctionText
 from gradir.codegen.text.kernel import KernelPhase
 from gradir.codegen.text.polls import LEAVE, UNLIKELY
+from gradir.codegen.text.writer import FunctionWriter
 
 # Nanoseconds that one thread takes, from which on it pays to share: a phase, for which the threads
 # have to wait for each other and to exchange data; and the whole work of a program that has such
@@ -52,7 +52,7 @@ class SharedWork:
     does all shares.
     """
 
-    def __init__(self, text: FunctionText, threads: int):
+    def __init__(self, text: FunctionWriter, threads: int):
         self.text = text
         self.threads = threads
         self.can_stop = False

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from math import prod
 
 from gradir.codegen.nests.space import Linear, LinearWrite, Pass
-from gradir.codegen.text.instructions import bytes_of
-from gradir.codegen.text.memory import LINE_BYTES, STREAM_METADATA, MemoryInstructions, memory_kind
+from gradir.codegen.text.kinds import bytes_of, memory_kind
 from gradir.codegen.text.target import MachineTarget
+from gradir.codegen.text.writer import LINE_BYTES, FunctionWriter
 
 # The shortest store that streams.
 SHORTEST_STORE = 16
@@ -79,14 +79,12 @@ class Store:
 class Streams:
     """The streamed outputs of one function; `pointers` is empty where nothing is streamed."""
 
-    def __init__(self, memory: MemoryInstructions, pointers: frozenset[str]):
-        self.memory = memory
-        self.f = memory.f
+    def __init__(self, f: FunctionWriter, pointers: frozenset[str]):
+        self.f = f
         self.pointers = pointers
         self.entry: list[str] = []
         self.exit: list[str] = []
         if pointers:
-            memory.needs.declarations |= {"declare void @llvm.x86.sse.sfence()", STREAM_METADATA}
             self.entry = self._entry()
             # streaming stores are not ordered by what other threads wait for
             self.exit = ["  call void @llvm.x86.sse.sfence()"]
@@ -109,10 +107,10 @@ class Streams:
         if not stores:
             return
         stream, other, done = (self.f.fresh(f"stream.{k}") for k in ("yes", "no", "done"))
-        self.f.line(f"br i1 %streams, label %{stream}, label %{other}")
+        self.f.branch("%streams", stream, other)
         for label, streamed in ((stream, True), (other, False)):
             self.f.label(label)
             for s in stores:
-                self.memory.store(s.kind, s.lanes, s.address, s.value, streamed=streamed)
-            self.f.line(f"br label %{done}")
+                self.f.store(s.kind, s.lanes, s.address, s.value, streamed=streamed)
+            self.f.jump(done)
         self.f.label(done)

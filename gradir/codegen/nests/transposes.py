@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from gradir.codegen.bodies.emitter import LlvmValue
 from gradir.codegen.nests.space import Linear, LinearRead, Pass
 from gradir.codegen.nests.writer import PassWriter
-from gradir.codegen.text.instructions import llvm_type
-from gradir.codegen.text.memory import constant_mask, integers, memory_kind
+from gradir.codegen.text.kinds import constant_mask, integers, llvm_type, memory_kind
 
 # Elements of a tile's rows that an item goes through.
 ITEM_ELEMENTS = 16384
@@ -100,14 +99,14 @@ class _Tiles:
         writer, lanes, f = self.writer, self.lanes, self.writer.f
         span = writer.loops.spans[self.across]
         mask = constant_mask(lanes, columns) if columns < lanes else None
-        height = writer.memory.binary("sub nsw", "i64", 1, span.high, span.low)
+        height = writer.f.binary("sub nsw", "i64", 1, span.high, span.low)
         partial = writer.one.bounds[self.across] % lanes != 0
-        rows_mask = writer.memory.first_lanes(lanes, height) if partial else None
+        rows_mask = writer.f.first_lanes(lanes, height) if partial else None
         with writer.loops.at(self.across, span.low):
             for k in self.stages:
                 self._stage(k, columns, rows_mask)
         with f.loop(span.low, span.high, at_least_once=True) as index:
-            row = writer.memory.binary("sub nsw", "i64", 1, index, span.low)
+            row = writer.f.binary("sub nsw", "i64", 1, index, span.low)
             with (
                 writer.loops.at(self.across, index),
                 writer.arguments.given(self._staged_values(row)),
@@ -123,7 +122,7 @@ class _Tiles:
             address = f.emit(f"getelementptr {type_}, ptr {stage}, i64 {row}")
             loaded = f.emit(f"load {type_}, ptr {address}")
             values[k] = LlvmValue(
-                self.writer.memory.from_memory(read.kind, self.lanes, loaded), self.lanes
+                self.writer.f.from_memory(read.kind, self.lanes, loaded), self.lanes
             )
         return values
 
@@ -137,7 +136,7 @@ class _Tiles:
         step = offset.coefficients[writer.one.vector_dim]
         base = writer.loops.address(read.pointer, kind, offset, 0)
         columns_read = [
-            writer.memory.load(kind, self.lanes, writer.memory.address(kind, base, c * step), mask)
+            writer.f.load(kind, self.lanes, writer.f.address(kind, base, c * step), mask)
             for c in range(columns)
         ]
         columns_read += ["poison"] * (self.lanes - columns)

@@ -11,11 +11,11 @@ from xdsl.ir import SSAValue
 from gradir.codegen.contractions.kernel import planned_threads
 from gradir.codegen.nests.kernel import parameters, write_passes
 from gradir.codegen.rows.plan_rows import RowsPlan, plan_rows, start_of
-from gradir.codegen.text.functions import FunctionText
-from gradir.codegen.text.instructions import Needs, bytes_of
+from gradir.codegen.text.functions import Needs
 from gradir.codegen.text.kernel import Kernel, KernelPhase
-from gradir.codegen.text.memory import LINE_BYTES, MemoryInstructions
+from gradir.codegen.text.kinds import bytes_of
 from gradir.codegen.text.target import MachineTarget
+from gradir.codegen.text.writer import LINE_BYTES, FunctionWriter
 from gradir.dialects.base.shapes import byte_size, element_of, shape_of
 from gradir.dialects.loopnest.loopnest import NestOp
 from gradir.dialects.loopnest.rows import RowsOp
@@ -46,13 +46,7 @@ def emit_rows(op: RowsOp, name: str, target: MachineTarget, threads: int) -> Ker
     texts.append(writer.text(symbol, head, target))
     ends, end_phases = write_passes(plan.ends, f"{name}.end", head, target, needs)
     phase = KernelPhase(symbol, plan.shares, op.blocks * cost)
-    return Kernel(
-        "\n".join([*texts, ends]),
-        (phase, *end_phases),
-        frozenset(needs.functions),
-        frozenset(needs.declarations),
-        tuple(needs.messages),
-    )
+    return Kernel.of("\n".join([*texts, ends]), (phase, *end_phases), needs)
 
 
 def _kept(op: RowsOp, nest: NestOp) -> frozenset[str]:
@@ -76,8 +70,7 @@ class _Writer:
 
     def __init__(self, op: RowsOp, plan: RowsPlan, needs: Needs):
         self.op, self.plan = op, plan
-        self.f = FunctionText()
-        self.memory = MemoryInstructions(self.f, needs)
+        self.f = FunctionWriter(needs)
         self.calls: list[tuple[list[SSAValue], tuple[KernelPhase, ...]]] = []
 
     def text(self, symbol: str, head: list[str], target: MachineTarget) -> str:
@@ -104,7 +97,7 @@ class _Writer:
         begin = self._times(chunk, op.chunk_blocks)
         end = f.emit(f"add nsw i64 {begin}, {op.chunk_blocks}")
         if not op.overlaps:
-            return begin, self.memory.intrinsic("smin", "i64", 1, end, str(op.blocks))
+            return begin, self.f.intrinsic("smin", "i64", 1, end, str(op.blocks))
         is_last = f.emit(f"icmp eq i64 {end}, {op.blocks - 1}")
         return begin, f.emit(f"select i1 {is_last}, i64 {op.blocks}, i64 {end}")
 
@@ -120,12 +113,12 @@ class _Writer:
         for one in self.plan.sums:
             width = bytes_of(one.kind)
             lanes = LINE_BYTES // width
-            start = self.memory.splat(one.kind, lanes, start_of(one))
+            start = self.f.splat(one.kind, lanes, start_of(one))
             size = -(-one.size // lanes) * lanes
             place = self._at(record, str(one.offset), 0)
             with self.f.loop("0", str(size), lanes, hint="start", at_least_once=True) as k:
-                address = self.memory.address(one.kind, place, k)
-                self.memory.store(one.kind, lanes, address, start)
+                address = self.f.address(one.kind, place, k)
+                self.f.store(one.kind, lanes, address, start)
 
     def _block(self, block: str, mine: str, record: str) -> None:
         places = self._places(block, mine)
@@ -144,7 +137,7 @@ class _Writer:
         rows, size = self.op.rows.value.data, self.op.size.value.data
         row = self._times(block, size)
         if self.op.overlaps:
-            row = self.memory.intrinsic("smin", "i64", 1, row, str(rows - size))
+            row = self.f.intrinsic("smin", "i64", 1, row, str(rows - size))
         for k, name in enumerate(names):
             stride = _bytes(args[k]) // size
             moved = self.op.moves(k)

@@ -19,8 +19,8 @@ from xdsl.dialects import scf
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, Operation, SSAValue
 
-from gradir.codegen.text.functions import FunctionText
-from gradir.codegen.text.instructions import kind_of, llvm_type
+from gradir.codegen.text.kinds import kind_of, llvm_type
+from gradir.codegen.text.writer import FunctionWriter
 from gradir.dialects.base.attributes import integers_of
 from gradir.dialects.base.constants import constant_integer
 from gradir.dialects.base.diagnostics import LocatedError
@@ -66,7 +66,7 @@ class ControlFlow:
 
     def __init__(
         self,
-        function: FunctionText,
+        function: FunctionWriter,
         names: MutableMapping[SSAValue, str],
         emit_ops: Callable[[Block], None],
         type_of: Callable[[SSAValue], str] = value_type,

@@ -19,8 +19,9 @@ from xdsl.dialects.builtin import i64
 from xdsl.ir import Block, Operation
 
 from gradir.codegen.text.callback_functions import POLL_SYMBOL
-from gradir.codegen.text.functions import FunctionText
+from gradir.codegen.text.functions import UNLIKELY
 from gradir.codegen.text.table import TABLE_STOP
+from gradir.codegen.text.writer import FunctionWriter
 from gradir.dialects.base.constants import constant_integer
 from gradir.passes.analysis.region_ops import blocks_of, is_region_op
 
@@ -34,9 +35,6 @@ LEAST_CHUNK = 64
 TRIP_COST = 0.5
 # Block where a function ends before its time.
 LEAVE = "leave"
-# What says that a branch is hardly ever taken, and its definition in the module: metadata number 1,
-# as number 0 is of memory.py.
-UNLIKELY, UNLIKELY_DEFINITION = "!prof !1", '!1 = !{!"branch_weights", i32 1, i32 1048575}'
 POLL_DECLARATION = f"declare i64 @{POLL_SYMBOL}(ptr)"
 
 Loop = scf.ForOp | scf.WhileOp
@@ -88,7 +86,7 @@ class Polls:
     `prologue` is text for the function's first block.
     """
 
-    def __init__(self, text: FunctionText, costs: LoopCosts):
+    def __init__(self, text: FunctionWriter, costs: LoopCosts):
         self.text, self.costs = text, costs
         self.prologue: list[str] = []
         # whether control may go to the block

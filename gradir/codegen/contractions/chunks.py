@@ -237,6 +237,7 @@ def emit_rows(
             handed_on = ", ".join(f"ptr {p}" for p in (*places, scratch, "%error"))
             for phase in part.phases:
                 f.call("void", f"@{phase.symbol}", f"{handed_on}, i64 0, i64 {phase.items}")
+    f.ret()
     head = f"{parameters(op)}, i64 %begin, i64 %end"
     text = f.define(f"{name}.chunks", head, target.attributes)
     cost = chunks.count * sum(phase.cost for phase in part.phases)

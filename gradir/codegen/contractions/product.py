@@ -337,6 +337,7 @@ def emit_product(
             _write_pack(f, plan)
         else:
             _write_compute(f, plan, epilogue, turned, start)
+        f.ret()
         symbol = f"{name}.{phase.suffix}"
         functions.append(f.define(symbol, parameters, plan.target.attributes, linkage))
     return "\n".join(functions)

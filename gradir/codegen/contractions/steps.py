@@ -404,6 +404,7 @@ def _wrapper(
     handed_on = [f"ptr {pointer(place)}" for place in (*step.operands, reserved)]
     arguments = ", ".join([*handed_on, "ptr %error", "i64 %begin", "i64 %end"])
     f.call("void", f"@{symbol}", arguments)
+    f.ret()
     return f.define(name, f"{parameters(op)}, i64 %begin, i64 %end", target.attributes)
 
 

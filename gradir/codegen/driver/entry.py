@@ -65,19 +65,15 @@ def _errors(target: MachineTarget, records: Sequence[tuple[int, int]]) -> str:
         return ""
     f = FunctionWriter()
     for word, base in records:
-        record = f.emit(f"getelementptr i64, ptr %table, i64 {word}")
-        code = f.emit(f"load i64, ptr {record}, align 8")
-        with f.when(f.emit(f"icmp ne i64 {code}, 0")):
-            f.line(f"store i64 0, ptr {record}, align 8")
-            earlier = f.emit("load i64, ptr %table, align 8")
-            with f.when(f.emit(f"icmp eq i64 {earlier}, 0")):
-                f.line(f"store i64 {f.emit(f'add i64 {code}, {base}')}, ptr %table, align 8")
+        record = f.address("i64", "%table", word)
+        code = f.load("i64", 1, record)
+        with f.when(f.compare("ne", "i64", 1, code, "0")):
+            f.store("i64", 1, record, "0")
+            earlier = f.load("i64", 1, "%table")
+            with f.when(f.compare("eq", "i64", 1, earlier, "0")):
+                f.store("i64", 1, "%table", f.binary("add", "i64", 1, code, str(base)))
                 for offset in range(1, ERROR_RECORD_BYTES // 8):
-                    here = f.emit(f"getelementptr i64, ptr {record}, i64 {offset}")
-                    there = f.emit(f"getelementptr i64, ptr %table, i64 {offset}")
-                    value = f.emit(f"load i64, ptr {here}, align 8")
-                    f.line(f"store i64 {value}, ptr {there}, align 8")
-    return (
-        f"define internal void @gradir_errors(ptr %table) {target.attributes} {{\nentry:\n"
-        f"{f.text()}\n  ret void\n}}\n"
-    )
+                    here, there = (f.address("i64", at, offset) for at in (record, "%table"))
+                    f.store("i64", 1, there, f.load("i64", 1, here))
+    f.ret()
+    return f.define("gradir_errors", "ptr %table", target.attributes)

@@ -121,17 +121,14 @@ def trim_function(target: MachineTarget, growing: Sequence[tuple[int, int, int]]
     for word, stride, kept in growing:
         if kept >= 0:
             continue
-        records = f.emit(f"getelementptr i64, ptr %table, i64 {word}")
-        place = f.emit(f"getelementptr i64, ptr {records}, i64 {CAPACITY}")
-        capacity = f.emit(f"load i64, ptr {place}, align 8")
-        with f.when(f.emit(f"icmp ugt i64 {capacity}, {KEPT_BYTES // stride}")):
-            old = f.emit(f"load ptr, ptr {records}, align 8")
-            new = f.emit(f"call ptr @gradir_realloc(ptr {old}, i64 {stride})")
-            failed = f.emit(f"icmp eq ptr {new}, null")
-            left = f.emit(f"select i1 {failed}, ptr {old}, ptr {new}")
-            f.line(f"store ptr {left}, ptr {records}, align 8")
-            f.line(f"store i64 0, ptr {place}, align 8")
-    return (
-        f"define internal void @gradir_trim(ptr %table) {target.attributes} {{\nentry:\n"
-        f"{f.text()}\n  ret void\n}}\n"
-    )
+        records = f.address("i64", "%table", word)
+        place = f.address("i64", records, CAPACITY)
+        capacity = f.load("i64", 1, place)
+        with f.when(f.compare("ugt", "i64", 1, capacity, str(KEPT_BYTES // stride))):
+            old = f.load("ptr", 1, records)
+            new = f.call("ptr", "@gradir_realloc", f"ptr {old}, i64 {stride}")
+            failed = f.compare("eq", "ptr", 1, new, "null")
+            f.store("ptr", 1, records, f.select("ptr", 1, failed, old, new))
+            f.store("i64", 1, place, "0")
+    f.ret()
+    return f.define("gradir_trim", "ptr %table", target.attributes)

@@ -60,7 +60,8 @@ class LoopBlocks:
         if self._free:
             return self._free.pop()
         size = self.target.vector_bytes
-        return self.scalars.work.early(f"alloca [{size} x i8], align {size}", "ahead")
+        with self.scalars.f.early():
+            return self.scalars.f.allocate("i8", size, size, "ahead")
 
     def _split(self, loop: scf.ForOp) -> Split | None:
         writes = set[Use]()

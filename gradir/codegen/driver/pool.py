@@ -102,7 +102,7 @@ def pool_functions(target: MachineTarget) -> str:
 
 def is_alone(text: FunctionWriter, barrier: str) -> str:
     """Whether thread 0 goes on alone, or always was."""
-    place = text.emit(f"getelementptr i8, ptr {barrier}, i64 {BARRIER_GENERATION}")
+    place = text.address("i8", barrier, BARRIER_GENERATION)
     generation = text.emit(f"load atomic i64, ptr {place} monotonic, align 8")
     return text.emit(f"icmp ne i64 {text.emit(f'and i64 {generation}, {ALONE}')}, 0")
 

@@ -100,12 +100,12 @@ class _Driver:
         self.function, self.target = function, target
         self.text = FunctionWriter()
         self.work = SharedWork(self.text, threads)
-        self.table = TableWords(self.work)
+        self.table = TableWords(self.text)
         self.stopwatch: Stopwatch | None = None
         self.host_calls: list[HostCallSite] = []
         # the async and started calls of the block that have not been waited for
         self.started: list[tuple[int, HostInvokeOp]] = []
-        self.buffers = BufferTable(function, self.work, self.table)
+        self.buffers = BufferTable(function, self.text, self.table)
         self.parts = DriverParts(self.work, target)
         self.kernels = KernelCache(target, self.work, self.buffers)
         self.scalars = ScalarCode(
@@ -305,16 +305,17 @@ class _Driver:
 
         The call ends here where a function raises, or a signal's handler meanwhile.
         """
-        table = self.work.early(f"alloca [{max(len(operands), 1)} x ptr], align 8", "buffers")
+        with self.text.early():
+            table = self.text.allocate("ptr", max(len(operands), 1), 8, "buffers")
         self.work.on_thread_zero([*uses])
         for k, operand in enumerate(operands):
-            place = self.text.emit(f"getelementptr ptr, ptr {table}, i64 {k}")
-            self.text.line(f"store ptr {self.buffers.pointer(operand)}, ptr {place}, align 8")
+            place = self.text.address("ptr", table, k)
+            self.text.store("ptr", 1, place, self.buffers.pointer(operand))
         code = ACTIONS * number + action
         arguments = f"ptr @{HOST_RECORDS}, i64 {code}, ptr {table}, ptr %table"
         watch = self.stopwatch
         with nullcontext() if watch is None else watch.around(watch.host(op), action == CALL):
-            stopped = self.text.emit(f"call i64 @{HOST_SYMBOL}({arguments})")
+            stopped = self.text.call("i64", f"@{HOST_SYMBOL}", arguments)
         self.polls.leave_if(stopped)
 
     def loop(self, op: KernelOp) -> None:
@@ -401,12 +402,7 @@ class _Driver:
     def driver_text(self) -> str:
         """`@gradir_driver`, which every thread runs."""
         if self.buffers.is_long_list:
-            lines = self.parts.calls()
+            self.parts.calls()
         else:
-            lines = [*self.work.prologue, *self.polls.prologue, self.text.text(), "  ret void"]
-            lines.append(self.work.ways_out())
-        return (
-            "define internal void @gradir_driver(ptr %table, i64 %thread, i64 %threads, "
-            f"ptr %barrier) noinline {self.target.attributes} {{\nentry:\n"
-            "  %first = icmp eq i64 %thread, 0\n" + "\n".join(lines) + "\n}\n"
-        )
+            self.work.end()
+        return self.parts.define("gradir_driver", "void")

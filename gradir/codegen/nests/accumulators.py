@@ -85,8 +85,8 @@ class Accumulators:
         # from one place in `pointer` to the next, of a reduction that is done in parts
         columns = write.offset.coefficients[writer.one.vector_dim]
         self.stride = 1 if writer.one.reduces_lanes else columns
-        self.slots = ["%" + self.f.fresh("total") for _ in range(slots)]
-        writer.allocas += [f"  {slot} = alloca {self.type}" for slot in self.slots]
+        with self.f.early():
+            self.slots = [self.f.emit(f"alloca {self.type}", "total") for _ in range(slots)]
 
     def reset(self, places: Sequence[Place] = ()) -> None:
         """What nothing comes to in all slots, or what an earlier part of the reduction left."""
@@ -126,8 +126,7 @@ class Accumulators:
             value = self.f.order_key(self.kind, self.lanes, value, self.combiner)
         new = self._combined(self.lanes, old, value)
         if mask is not None:
-            condition = f"<{self.lanes} x i1> {mask}"
-            new = self.f.emit(f"select {condition}, {self.type} {new}, {self.type} {old}")
+            new = self.f.select(self.held, self.lanes, mask, new, old)
         self.set(slot, new)
 
     def _combined(self, lanes: int, left: str, right: str) -> str:
@@ -183,7 +182,4 @@ class Accumulators:
         type_ = llvm_type(self.held, width)
         if count == 1:
             return self.f.emit(f"extractelement {type_} {value}, i64 {start}")
-        lanes = ", ".join(f"i32 {start + k}" for k in range(count))
-        return self.f.emit(
-            f"shufflevector {type_} {value}, {type_} poison, <{count} x i32> <{lanes}>"
-        )
+        return self.f.shuffle(self.held, width, value, range(start, start + count))

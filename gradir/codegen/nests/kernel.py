@@ -69,7 +69,7 @@ def write_passes(
     for number, one in enumerate(passes):
         writer = _write(one, target, needs, in_place, repeats)
         symbol = f"{name}.{number}"
-        texts.append(writer.text(f"@{symbol}", parameters))
+        texts.append(writer.text(symbol, parameters))
         phases.append(KernelPhase(symbol, writer.items.count, writer.cost()))
     return "\n".join(texts), tuple(phases)
 

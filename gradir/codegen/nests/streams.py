@@ -82,25 +82,20 @@ class Streams:
     def __init__(self, f: FunctionWriter, pointers: frozenset[str]):
         self.f = f
         self.pointers = pointers
-        self.entry: list[str] = []
-        self.exit: list[str] = []
-        if pointers:
-            self.entry = self._entry()
-            # streaming stores are not ordered by what other threads wait for
-            self.exit = ["  call void @llvm.x86.sse.sfence()"]
 
-    def _entry(self) -> list[str]:
-        """Whether all outputs are aligned, in `%streams`."""
-        lines: list[str] = []
-        every = "0"
-        for pointer in sorted(self.pointers):
-            address, bits = "%" + self.f.fresh("address"), "%" + self.f.fresh("bits")
-            lines.append(f"  {address} = ptrtoint ptr {pointer} to i64")
-            lines.append(f"  {bits} = or i64 {every}, {address}")
-            every = bits
-        low = "%" + self.f.fresh("low")
-        lines.append(f"  {low} = and i64 {every}, {LINE_BYTES - 1}")
-        return [*lines, f"  %streams = icmp eq i64 {low}, 0"]
+    def end(self) -> None:
+        """At the end of the function, and of its first block: whether all outputs are aligned."""
+        f, bits = self.f, "0"
+        if not self.pointers:
+            return
+        with f.early():
+            for pointer in sorted(self.pointers):
+                address = f.emit(f"ptrtoint ptr {pointer} to i64", "address")
+                bits = f.emit(f"or i64 {bits}, {address}", "bits")
+            low = f.emit(f"and i64 {bits}, {LINE_BYTES - 1}", "low")
+            f.line(f"%streams = icmp eq i64 {low}, 0")
+        # streaming stores are not ordered by what other threads wait for
+        f.call("void", "@llvm.x86.sse.sfence", "")
 
     def store(self, stores: Sequence[Store]) -> None:
         """Full vectors into some of the outputs."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from gradir.codegen.bodies.emitter import LlvmValue
 from gradir.codegen.nests.space import Linear, LinearRead, Pass
 from gradir.codegen.nests.writer import PassWriter
-from gradir.codegen.text.kinds import constant_mask, integers, llvm_type, memory_kind
+from gradir.codegen.text.kinds import constant_mask, llvm_type, memory_kind
 
 # Elements of a tile's rows that an item goes through.
 ITEM_ELEMENTS = 16384
@@ -69,10 +69,13 @@ class _Tiles:
         self.writer = writer
         self.across = transposition.across
         self.lanes = writer.lanes
-        self.stages = {k: "%" + writer.f.fresh("stage") for k in transposition.staged}
-        for k, stage in self.stages.items():
-            type_ = self._vector_type(self._read(k))
-            writer.allocas.append(f"  {stage} = alloca [{self.lanes} x {type_}], align 64")
+        with writer.f.early():
+            self.stages = {k: self._new_stage(self._read(k)) for k in transposition.staged}
+
+    def _new_stage(self, read: LinearRead) -> str:
+        """Memory for a tile of an input."""
+        type_ = self._vector_type(read)
+        return self.writer.f.emit(f"alloca [{self.lanes} x {type_}], align 64", "stage")
 
     def _read(self, k: int) -> LinearRead:
         read = self.writer.one.reads[k]
@@ -140,23 +143,19 @@ class _Tiles:
             for c in range(columns)
         ]
         columns_read += ["poison"] * (self.lanes - columns)
-        for row, vector in enumerate(self._transposed(type_, columns_read)):
+        for row, vector in enumerate(self._transposed(kind, columns_read)):
             address = f.emit(f"getelementptr {type_}, ptr {stage}, i64 {row}")
             f.line(f"store {type_} {vector}, ptr {address}")
 
-    def _transposed(self, type_: str, vectors: list[str]) -> list[str]:
+    def _transposed(self, kind: str, vectors: list[str]) -> list[str]:
         """Lane i of vector j becomes lane j of vector i, by interleaving halves again and again."""
         lanes, half = self.lanes, self.lanes // 2
         orders = [
-            integers([x for k in range(half) for x in (start + k, start + k + lanes)])
-            for start in (0, half)
+            [x for k in range(half) for x in (start + k, start + k + lanes)] for start in (0, half)
         ]
         for _ in range(lanes.bit_length() - 1):
             vectors = [
-                self.writer.f.emit(
-                    f"shufflevector {type_} {vectors[k]}, {type_} {vectors[k + half]}, "
-                    f"<{lanes} x i32> {order}"
-                )
+                self.writer.f.shuffle(kind, lanes, vectors[k], order, vectors[k + half])
                 for k in range(half)
                 for order in orders
             ]

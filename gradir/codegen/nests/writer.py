@@ -42,7 +42,6 @@ class PassWriter:
         self.items = PassItems(self.loops)
         self.arguments = BodyArguments(self.loops)
         self.streams = Streams(self.f, streamed)
-        self.allocas: list[str] = []
 
     def body(self, shift: int, mask: str | None) -> list[LlvmValue | None]:
         """Emit the body for one vector; gives the yielded values."""
@@ -115,17 +114,17 @@ class PassWriter:
 
     def text(self, symbol: str, parameters: Sequence[str]) -> str:
         """The definition of the pass's function."""
-        pointers = {r.pointer for r in self.one.reads if r is not None}
+        f, pointers = self.f, {r.pointer for r in self.one.reads if r is not None}
         pointers |= {w.pointer for w in self.one.writes}
         scratch = [
             f"  {p} = getelementptr i8, ptr %scratch, i64 {p.rpartition('.')[2]}"
             for p in sorted(pointers)
             if p.startswith("%scratch.")
         ]
-        lines = ["entry:", *scratch, *self.allocas, *self.streams.entry, self.f.text()]
-        lines += [*self.streams.exit, "  ret void"]
-        head = f"define void {symbol}({', '.join(parameters)}) {self.target.attributes} {{"
-        return "\n".join([head, *lines, "}", ""])
+        f.prologue = [*scratch, *f.prologue]
+        self.streams.end()
+        f.ret()
+        return f.define(symbol, ", ".join(parameters), self.target.attributes, linkage="")
 
     def cost(self) -> float:
         """Roughly the nanoseconds of the pass on one thread."""

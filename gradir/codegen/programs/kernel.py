@@ -34,7 +34,7 @@ def emit_forall(op: ForallOp, name: str, target: MachineTarget) -> Kernel:
     """The function of a program on row-major contiguous buffers, called `name.0`."""
     writer = _Writer(op, target)
     symbol = f"{name}.0"
-    text = writer.function(f"@{symbol}")
+    text = writer.function(symbol)
     items = prod(op.extents)
     phases = (KernelPhase(symbol, items, items * program_cost(op)),)
     return Kernel.of(text, phases, writer.f.needs, writer.polls.leaves)
@@ -72,13 +72,13 @@ class _Writer:
             self.spend_item()
         pointers = [f"ptr noalias {name}" for name in names]
         rest = ["ptr noalias %scratch", "ptr noalias %error", "i64 %begin", "i64 %end"]
-        ways_out: list[str] = []
+        self.f.ret()
         if self.polls.leaves:
             rest.insert(2, "ptr %table")
-            ways_out = [f"{LEAVE}:", "  ret void"]
-        head = f"define void {symbol}({', '.join([*pointers, *rest])}) {self.target.attributes} {{"
-        body = ["entry:", *self.polls.prologue, self.f.text(), "  ret void", *ways_out]
-        return "\n".join([head, *body, "}", ""])
+            self.f.label(LEAVE)
+            self.f.ret()
+        parameters = ", ".join([*pointers, *rest])
+        return self.f.define(symbol, parameters, self.target.attributes, linkage="")
 
     def spend_item(self) -> None:
         """A poll, if one is due, after an item of a program that takes long."""

@@ -76,37 +76,26 @@ class _Writer:
     def text(self, symbol: str, head: list[str], target: MachineTarget) -> str:
         plan, f = self.plan, self.f
         with f.loop("%begin", "%end", hint="share") as share:
-            mine = self._at("%scratch", self._times(share, plan.share_bytes), plan.shares_at)
-            first, last = (
-                f.emit(f"udiv i64 {self._times(number, plan.chunks)}, {plan.shares}")
-                for number in (share, f.emit(f"add nsw i64 {share}, 1"))
-            )
+            mine = f.address("i8", "%scratch", f.multiply(share, plan.share_bytes))
+            mine = f.address("i8", mine, plan.shares_at)
+            first, last = f.share_of(plan.chunks, share, plan.shares)
             with f.loop(first, last, hint="chunk") as chunk:
-                record = self._at("%scratch", self._times(chunk, plan.record_bytes), 0)
+                record = f.address("i8", "%scratch", f.multiply(chunk, plan.record_bytes))
                 self._start_sums(record)
                 begin, end = self._blocks_of(chunk)
                 with f.loop(begin, end, hint="block") as block:
                     self._block(block, mine, record)
-        return (
-            f'define void @"{symbol}"({", ".join(head)}) {target.attributes} {{\n'
-            f"entry:\n{f.text()}\n  ret void\n}}\n"
-        )
+        f.ret()
+        return f.define(symbol, ", ".join(head), target.attributes, linkage="")
 
     def _blocks_of(self, chunk: str) -> tuple[str, str]:
         op, f = self.op, self.f
-        begin = self._times(chunk, op.chunk_blocks)
-        end = f.emit(f"add nsw i64 {begin}, {op.chunk_blocks}")
+        begin = self.f.multiply(chunk, op.chunk_blocks)
+        end = f.add(begin, op.chunk_blocks)
         if not op.overlaps:
-            return begin, self.f.intrinsic("smin", "i64", 1, end, str(op.blocks))
+            return begin, f.minimum(end, op.blocks)
         is_last = f.emit(f"icmp eq i64 {end}, {op.blocks - 1}")
         return begin, f.emit(f"select i1 {is_last}, i64 {op.blocks}, i64 {end}")
-
-    def _times(self, value: str, factor: int) -> str:
-        return value if factor == 1 else self.f.emit(f"mul nsw i64 {value}, {factor}")
-
-    def _at(self, base: str, offset: str, more: int) -> str:
-        place = self.f.emit(f"getelementptr i8, ptr {base}, i64 {offset}")
-        return self.f.emit(f"getelementptr i8, ptr {place}, i64 {more}") if more else place
 
     def _start_sums(self, record: str) -> None:
         """Set the accumulators of a chunk, in whole cache lines, to what they start from."""
@@ -115,7 +104,7 @@ class _Writer:
             lanes = LINE_BYTES // width
             start = self.f.splat(one.kind, lanes, start_of(one))
             size = -(-one.size // lanes) * lanes
-            place = self._at(record, str(one.offset), 0)
+            place = self.f.address("i8", record, one.offset)
             with self.f.loop("0", str(size), lanes, hint="start", at_least_once=True) as k:
                 address = self.f.address(one.kind, place, k)
                 self.f.store(one.kind, lanes, address, start)
@@ -126,7 +115,8 @@ class _Writer:
             handed_on = [f"ptr {places[root_of(value)]}" for value in values]
             arguments = ", ".join([*handed_on, f"ptr {record}", "ptr %error"])
             for phase in phases:
-                self.f.line(f'call void @"{phase.symbol}"({arguments}, i64 0, i64 {phase.items})')
+                items = f"i64 0, i64 {phase.items}"
+                self.f.call("void", f"@{phase.symbol}", f"{arguments}, {items}")
 
     def _places(self, block: str, mine: str) -> dict[SSAValue, str]:
         """The pointer to the block's part of each buffer."""
@@ -135,15 +125,16 @@ class _Writer:
         names += [f"%out{k}" for k in range(len(self.op.outputs))]
         places: dict[SSAValue, str] = {}
         rows, size = self.op.rows.value.data, self.op.size.value.data
-        row = self._times(block, size)
+        row = self.f.multiply(block, size)
         if self.op.overlaps:
-            row = self.f.intrinsic("smin", "i64", 1, row, str(rows - size))
+            row = self.f.minimum(row, rows - size)
         for k, name in enumerate(names):
             stride = _bytes(args[k]) // size
             moved = self.op.moves(k)
-            places[args[k]] = self._at(name, self._times(row, stride), 0) if moved else name
+            offset = self.f.multiply(row, stride) if moved else "0"
+            places[args[k]] = self.f.address("i8", name, offset)
         for local, offset in self.plan.locals.items():
-            places[local] = self._at(mine, str(offset), 0)
+            places[local] = self.f.address("i8", mine, offset)
         return places
 
 

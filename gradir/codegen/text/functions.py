@@ -54,6 +54,7 @@ class FunctionText:
 
     def begin(self) -> None:
         """Forget what is written, but for its names."""
+        self.prologue: list[str] = []
         self.lines: list[str] = []
         self.current_label = "entry"
 
@@ -71,17 +72,31 @@ class FunctionText:
     def line(self, instruction: str) -> None:
         self.lines.append("  " + instruction)
 
+    @contextmanager
+    def early(self) -> Generator[None]:
+        """What is written inside stands before all else, and dominates it."""
+        later, self.lines = self.lines, self.prologue
+        yield
+        self.lines = later
+
+    def ret(self, value: str = "void") -> None:
+        """The end of the function, with its value and type."""
+        self.line(f"ret {value}")
+
     def text(self) -> str:
-        return "\n".join(self.lines)
+        return "\n".join([*self.prologue, *self.lines])
 
     def define(
-        self, name: str, parameters: str, attributes: str, linkage: str = "internal "
+        self,
+        name: str,
+        parameters: str,
+        attributes: str,
+        linkage: str = "internal ",
+        result: str = "void",
     ) -> str:
-        """The definition of `void @name(parameters)` with this text."""
-        return (
-            f"define {linkage}void @{name}({parameters}) {attributes} {{\nentry:\n"
-            f"{self.text()}\n  ret void\n}}\n"
-        )
+        """The definition of `@name(parameters)` with this text, which has its ends."""
+        head = f"define {linkage}{result} @{name}({parameters}) {attributes}"
+        return f"{head} {{\nentry:\n{self.text()}\n}}\n"
 
     # Blocks.
 
@@ -262,7 +277,7 @@ class FunctionText:
         remainder = self.emit(f"urem i64 {value}, {divisor}")
         return remainder, self.emit(f"udiv i64 {value}, {divisor}")
 
-    def share_of(self, total: int, number: str, shares: int) -> tuple[str, str]:
+    def share_of(self, total: int, number: str, shares: int | str) -> tuple[str, str]:
         """The first of the things that one of so many shares has, and the end of them."""
         ends = number, self.add(number, 1)
         begin, end = (self.emit(f"udiv i64 {self.multiply(n, total)}, {shares}") for n in ends)

@@ -150,21 +150,21 @@ class CallText(FunctionWriter):
     def field(self, record: str, pointer: str, name: str) -> str:
         """The value of a field."""
         place, type_ = self._field(record, pointer, name)
-        return self.emit(f"load {type_}, ptr {place}", name)
+        return self.load(type_, 1, place)
 
     def set_field(self, record: str, pointer: str, name: str, value: str) -> None:
         """Store the value of a field."""
         place, type_ = self._field(record, pointer, name)
-        self.line(f"store {type_} {value}, ptr {place}")
+        self.store(type_, 1, place, value)
 
     def _field(self, record: str, pointer: str, name: str) -> tuple[str, str]:
         k = [field for field, _ in RECORDS[record]].index(name)
-        place = self.emit(f"getelementptr %{record}, ptr {pointer}, i32 0, i32 {k}")
+        place = self.emit(f"getelementptr %{record}, ptr {pointer}, i32 0, i32 {k}", name)
         return place, RECORDS[record][k][1]
 
     def word(self, pointer: str, index: str) -> str:
         """The place of a word."""
-        return self.emit(f"getelementptr i64, ptr {pointer}, i64 {index}")
+        return self.address("i64", pointer, index)
 
     def array(self, program: str, index: str) -> str:
         """The place of an array's record."""
@@ -183,12 +183,11 @@ class CallText(FunctionWriter):
 
     def function(self, result: str, name: str, parameters: str, linkage: str = "internal ") -> str:
         """The definition of a function with this text."""
-        head = f"define {linkage}{result} @{name}({parameters}) nounwind"
-        return f"{head} {{\nentry:\n{self.text()}\n}}\n"
+        return self.define(name, parameters, "nounwind", linkage, result)
 
     def predicate(self, name: str, parameters: str) -> str:
         """The definition of a function that gives true at the end of this text, false at `no`."""
-        self.line("ret i1 true")
+        self.ret("i1 true")
         self.label("no")
-        self.line("ret i1 false")
+        self.ret("i1 false")
         return self.function("i1", name, parameters)

@@ -249,8 +249,7 @@ class ControlFlow:
         regions = [op.default_region, *op.case_regions]
         labels = [f.fresh("switch.case") for _ in regions]
         cases = zip(integers_of(op.cases), labels[1:], strict=True)
-        table = " ".join(f"i64 {number}, label %{label}" for number, label in cases)
-        f.line(f"switch i64 {self.names[op.arg]}, label %{labels[0]} [ {table} ]")
+        f.switch(self.names[op.arg], labels[0], cases)
         blocks = [region.block for region in regions]
         self._join(op, list(zip(labels, blocks, strict=True)), f.fresh("switch.done"))
 

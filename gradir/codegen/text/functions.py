@@ -12,7 +12,7 @@ Intrinsics need no `declare`: LLVM's parser (19 and later) supplies them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -112,6 +112,11 @@ class FunctionText:
         """Go to one of two blocks by an i1; `weights` is `UNLIKELY`, or nothing."""
         weights = weights and f", {weights}"
         self.lines.append(f"  br i1 {condition}, label %{then}, label %{other}{weights}")
+
+    def switch(self, value: str, default: str, cases: Iterable[tuple[int, str]]) -> None:
+        """Go to the block of the case that an i64 equals, else to the default one."""
+        table = " ".join(f"i64 {number}, label %{label}" for number, label in cases)
+        self.line(f"switch i64 {value}, label %{default} [ {table} ]")
 
     def leave_if(self, stopped: str, leave: str, on: str | None = None) -> None:
         """Go to block `leave` if an i64 is not 0, which is unlikely; else on, in block `on`."""

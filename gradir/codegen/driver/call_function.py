@@ -172,12 +172,12 @@ def _is_usable() -> str:
     needed = C_CONTIGUOUS | ALIGNED | WRITEABLE
     place = f.call("ptr", "@place_of", f"ptr %object, ptr {array}, i32 {needed}")
     f.require(f"icmp ne ptr {place}, null", "no")
-    end = f.emit(f"getelementptr i8, ptr {place}, i64 {f.field('array', array, 'bytes')}")
+    end = f.address("i8", place, f.field("array", array, "bytes"))
     first = f.field("program", "%program", "first")
     with f.loop("0", "%count", hint="k") as k:
         start = f.load("ptr", 1, f.word("%table", f.add(first, k)))
         taken = f.field("array", f.array("%program", k), "bytes")
-        stop = f.emit(f"getelementptr i8, ptr {start}, i64 {taken}")
+        stop = f.address("i8", start, taken)
         before = f.emit(f"icmp uge ptr {place}, {stop}")
         f.require(f"or i1 {before}, {f.emit(f'icmp uge ptr {start}, {end}')}", "no")
     return f.predicate("is_usable", "ptr %object, ptr %program, ptr %table, i64 %count")

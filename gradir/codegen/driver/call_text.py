@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from gradir.codegen.text.fixed_text import declarations
 from gradir.codegen.text.writer import FunctionWriter
 
 # The records that the text reads, as names and LLVM types of their fields.
@@ -138,9 +139,7 @@ def module(*functions: str) -> str:
         for name, fields in RECORDS.items()
     ]
     lines += [f"@{name} = external global i8" for name in (*OBJECTS, ARRAY_TYPE)]
-    for name, signature in {**PYTHON_FUNCTIONS, **NUMPY_FUNCTIONS}.items():
-        result, _, parameters = signature.partition(" ")
-        lines.append(f"declare {result} @{name}{parameters}")
+    lines.append(declarations({**PYTHON_FUNCTIONS, **NUMPY_FUNCTIONS}))
     return "\n".join([*lines, *functions])
 
 

@@ -14,48 +14,33 @@ from gradir.codegen.text.writer import FunctionWriter
 ENTRY = "gradir_entry"
 
 
-def serial_entry(
-    target: MachineTarget, records: Sequence[tuple[int, int]], ends: Sequence[str] = ()
-) -> str:
-    """`@gradir_entry(ptr %table)` for a driver that never shares work.
-
-    `records` are the kernels' error records: their word in the table, and what to add to the code.
-    `ends` are functions of the table that are called after the driver.
-    """
-    return f"""
-define void @{ENTRY}(ptr %table) {target.attributes} {{
-  call void @gradir_driver(ptr %table, i64 0, i64 1, ptr null)
-  {_calls(records, ends)}
-  ret void
-}}
-{_errors(target, records)}"""
-
-
-def parallel_entry(
+def entry_function(
     target: MachineTarget,
     records: Sequence[tuple[int, int]],
     ends: Sequence[str] = (),
+    is_parallel: bool = False,
     polls: bool = False,
 ) -> str:
-    """`@gradir_entry(ptr %table)`, with as many threads as the table asks for.
+    """`@gradir_entry(ptr %table)`, if `is_parallel` with as many threads as the table asks for.
 
-    `polls`: whether the call can be ended from outside, so that a thread that waits has to look.
+    `records` are the kernels' error records: their word in the table, and what to add to the code.
+    `ends` are functions of the table that are called after the driver. `polls`: whether the call
+    can be ended from outside, so that a thread that waits has to look.
     """
-    poll = f"@{POLL_SYMBOL}" if polls else "null"
-    return f"""{pool.DECLARATIONS}
-define void @{ENTRY}(ptr %table) {target.attributes} {{
-  %word = getelementptr i64, ptr %table, i64 {TABLE_THREADS}
-  %threads = load i64, ptr %word, align 8
-  call void @{pool.RUN}(ptr @gradir_driver, ptr %table, i64 %threads, ptr {poll})
-  {_calls(records, ends)}
-  ret void
-}}
-{_errors(target, records)}"""
-
-
-def _calls(records: Sequence[tuple[int, int]], ends: Sequence[str]) -> str:
-    names = [*(["gradir_errors"] if records else []), *ends]
-    return "\n  ".join(f"call void @{name}(ptr %table)" for name in names)
+    f = FunctionWriter()
+    if is_parallel:
+        threads = f.load("i64", 1, f.address("i64", "%table", TABLE_THREADS))
+        poll = f"@{POLL_SYMBOL}" if polls else "null"
+        given = f"ptr @gradir_driver, ptr %table, i64 {threads}, ptr {poll}"
+        f.call("void", f"@{pool.RUN}", given)
+    else:
+        f.call("void", "@gradir_driver", "ptr %table, i64 0, i64 1, ptr null")
+    for name in (*(["gradir_errors"] if records else []), *ends):
+        f.call("void", f"@{name}", "ptr %table")
+    f.ret()
+    entry = f.define(ENTRY, "ptr %table", target.attributes, linkage="")
+    declared = [pool.DECLARATIONS] if is_parallel else []
+    return "\n".join([*declared, entry, _errors(target, records)])
 
 
 def _errors(target: MachineTarget, records: Sequence[tuple[int, int]]) -> str:

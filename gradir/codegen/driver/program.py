@@ -22,7 +22,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from gradir.codegen.driver.attributes import parameters_of, tapes_of
 from gradir.codegen.driver.buffers import BufferTable
 from gradir.codegen.driver.costs import driver_costs
-from gradir.codegen.driver.entry import parallel_entry, serial_entry
+from gradir.codegen.driver.entry import entry_function
 from gradir.codegen.driver.growing_memory import (
     grow_function,
     trim_function,
@@ -391,12 +391,10 @@ class _Driver:
         if self.scalars.grows:
             parts += [grow_function(self.target), trim_function(self.target, self.buffers.growing)]
         ends = ["gradir_trim"] if self.scalars.grows else []
-        if is_parallel:
-            parts.append(
-                parallel_entry(self.target, self.kernels.records, ends, self.work.can_stop)
-            )
-        else:
-            parts.append(serial_entry(self.target, self.kernels.records, ends))
+        entry = entry_function(
+            self.target, self.kernels.records, ends, is_parallel, self.work.can_stop
+        )
+        parts.append(entry)
         return complete("\n".join(parts), self.target)
 
     def driver_text(self) -> str:

@@ -81,12 +81,13 @@ class Accumulators:
         self.combiner = write.combiner
         self.keyed = is_float(self.kind) and self.combiner in ("maximum", "minimum")
         self.held = f"i{max(32, bits_of(self.kind))}" if self.keyed else self.kind
-        self.type = llvm_type(self.held, self.lanes)
         # from one place in `pointer` to the next, of a reduction that is done in parts
         columns = write.offset.coefficients[writer.one.vector_dim]
         self.stride = 1 if writer.one.reduces_lanes else columns
         with self.f.early():
-            self.slots = [self.f.emit(f"alloca {self.type}", "total") for _ in range(slots)]
+            self.slots = [
+                self.f.new_slots(self.held, self.lanes, hint="total") for _ in range(slots)
+            ]
 
     def reset(self, places: Sequence[Place] = ()) -> None:
         """What nothing comes to in all slots, or what an earlier part of the reduction left."""
@@ -113,10 +114,10 @@ class Accumulators:
         return self.f.address(self.held, base, shift * self.stride)
 
     def get(self, slot: str) -> str:
-        return self.f.emit(f"load {self.type}, ptr {slot}")
+        return self.f.load_slot(self.held, self.lanes, slot)
 
     def set(self, slot: str, value: str) -> None:
-        self.f.line(f"store {self.type} {value}, ptr {slot}")
+        self.f.store_slot(self.held, self.lanes, slot, value)
 
     def combine(self, number: int, value: str, mask: str | None) -> None:
         """Combine a vector into a slot; lanes that are not active keep what they have."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from gradir.codegen.bodies.emitter import LlvmValue
 from gradir.codegen.nests.space import Linear, LinearRead, Pass
 from gradir.codegen.nests.writer import PassWriter
-from gradir.codegen.text.kinds import constant_mask, llvm_type, memory_kind
+from gradir.codegen.text.kinds import constant_mask, memory_kind
 
 # Elements of a tile's rows that an item goes through.
 ITEM_ELEMENTS = 16384
@@ -70,20 +70,16 @@ class _Tiles:
         self.across = transposition.across
         self.lanes = writer.lanes
         with writer.f.early():
-            self.stages = {k: self._new_stage(self._read(k)) for k in transposition.staged}
+            self.stages = {k: self._new_stage(self._read(k).kind) for k in transposition.staged}
 
-    def _new_stage(self, read: LinearRead) -> str:
+    def _new_stage(self, kind: str) -> str:
         """Memory for a tile of an input."""
-        type_ = self._vector_type(read)
-        return self.writer.f.emit(f"alloca [{self.lanes} x {type_}], align 64", "stage")
+        return self.writer.f.new_slots(memory_kind(kind), self.lanes, self.lanes, "stage")
 
     def _read(self, k: int) -> LinearRead:
         read = self.writer.one.reads[k]
         assert read is not None
         return read
-
-    def _vector_type(self, read: LinearRead) -> str:
-        return llvm_type(memory_kind(read.kind), self.lanes)
 
     def write(self) -> None:
         """The tiles of one block of `across`, along the vector dimension."""
@@ -119,14 +115,9 @@ class _Tiles:
     def _staged_values(self, row: str) -> dict[int, LlvmValue]:
         values: dict[int, LlvmValue] = {}
         for k, stage in self.stages.items():
-            read = self._read(k)
-            type_ = self._vector_type(read)
-            f = self.writer.f
-            address = f.emit(f"getelementptr {type_}, ptr {stage}, i64 {row}")
-            loaded = f.emit(f"load {type_}, ptr {address}")
-            values[k] = LlvmValue(
-                self.writer.f.from_memory(read.kind, self.lanes, loaded), self.lanes
-            )
+            kind, f = self._read(k).kind, self.writer.f
+            loaded = f.load_slot(memory_kind(kind), self.lanes, stage, row)
+            values[k] = LlvmValue(f.from_memory(kind, self.lanes, loaded), self.lanes)
         return values
 
     def _stage(self, k: int, columns: int, mask: str | None) -> None:
@@ -135,7 +126,7 @@ class _Tiles:
         read, stage = self._read(k), self.stages[k]
         offset = read.offset
         assert isinstance(offset, Linear)
-        kind, type_ = memory_kind(read.kind), self._vector_type(read)
+        kind = memory_kind(read.kind)
         step = offset.coefficients[writer.one.vector_dim]
         base = writer.loops.address(read.pointer, kind, offset, 0)
         columns_read = [
@@ -144,8 +135,7 @@ class _Tiles:
         ]
         columns_read += ["poison"] * (self.lanes - columns)
         for row, vector in enumerate(self._transposed(kind, columns_read)):
-            address = f.emit(f"getelementptr {type_}, ptr {stage}, i64 {row}")
-            f.line(f"store {type_} {vector}, ptr {address}")
+            f.store_slot(kind, self.lanes, stage, vector, row)
 
     def _transposed(self, kind: str, vectors: list[str]) -> list[str]:
         """Lane i of vector j becomes lane j of vector i, by interleaving halves again and again."""

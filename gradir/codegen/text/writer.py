@@ -61,6 +61,31 @@ class FunctionWriter(Instructions):
         type_ = llvm_type(memory_kind(kind))
         return self.emit(f"{opcode} {type_}, ptr {pointer}, i64 {offset}", "p")
 
+    # Slots on the stack, vectors of which LLVM makes registers, or aligns as it likes.
+
+    def new_slots(self, kind: str, lanes: int, count: int = 1, hint: str = "slot") -> str:
+        type_ = llvm_type(kind, lanes)
+        slots = type_ if count == 1 else f"[{count} x {type_}], align 64"
+        return self.emit(f"alloca {slots}", hint)
+
+    def load_slot(self, kind: str, lanes: int, slots: str, number: str | int = 0) -> str:
+        """The vector in one of slots that follow each other."""
+        place = self._slot(kind, lanes, slots, str(number))
+        return self.emit(f"load {llvm_type(kind, lanes)}, ptr {place}")
+
+    def store_slot(
+        self, kind: str, lanes: int, slots: str, value: str, number: str | int = 0
+    ) -> None:
+        place = self._slot(kind, lanes, slots, str(number))
+        self.line(f"store {llvm_type(kind, lanes)} {value}, ptr {place}")
+
+    def _slot(self, kind: str, lanes: int, slots: str, number: str) -> str:
+        if number == "0":
+            return slots
+        return self.emit(f"getelementptr {llvm_type(kind, lanes)}, ptr {slots}, i64 {number}")
+
+    # Memory.
+
     def load(
         self, kind: str, lanes: int, pointer: str, mask: str | None = None, other: str = "0"
     ) -> str:

@@ -19,6 +19,7 @@ from functools import cache
 
 from gradir.codegen.text.kinds import llvm_type, mangled
 from gradir.codegen.text.lanes import Lanes, LaneValue
+from gradir.codegen.text.writer import FunctionWriter
 from gradir.codegen.vector_math import (
     error_function,
     exponential,
@@ -95,10 +96,10 @@ def call_often(text: str, requests: Iterable[Request], prefix: str, attributes: 
         text = text.replace(f"{inner}(", f"{outer}(")
         type_ = llvm_type(f"f{bits}", lanes)
         operands = ", ".join(f"{type_} %x{k}" for k in range(operand_count(name)))
-        wrappers.append(
-            f"define internal {type_} {outer}({operands}) noinline memory(none) "
-            f"{attributes} {{\n  %y = call {type_} {inner}({operands})\n  ret {type_} %y\n}}\n"
-        )
+        f = FunctionWriter()
+        f.ret(f"{type_} {f.call(type_, inner, operands)}")
+        inlining = f"noinline memory(none) {attributes}"
+        wrappers.append(f.define(outer[1:], operands, inlining, result=type_))
     return "\n".join([*wrappers, text])
 
 
@@ -112,11 +113,13 @@ def _write(name: str, bits: int, lanes: int, scales: bool = False) -> tuple[str,
     else:
         names = ("%x",)
         result = _UNARY[name](function.value(kind, "%x"))
-    function.text.line(f"ret {type_} {result.name}")
+    function.text.ret(f"{type_} {result.name}")
     parameters = ", ".join(f"{type_} {operand}" for operand in names)
-    text = (
-        f"define internal {type_} {symbol(name, bits, lanes)}({parameters})"
-        " alwaysinline nounwind memory(none) {\nentry:\n" + function.text.text() + "\n}\n"
+    text = function.text.define(
+        symbol(name, bits, lanes)[1:],
+        parameters,
+        "alwaysinline nounwind memory(none)",
+        result=type_,
     )
     if not function.calls_huge_reduction:
         return text, ()

@@ -56,10 +56,12 @@ def _define(name: str, kind: str, operands: int, of: Lanes, source: str, value: 
     listed = ", ".join(f"{type_} %x{k}" for k in range(operands))
     # thirty instructions for each of a polynomial's: inlined they take seconds to compile
     inlining = "noinline" if name == "fma" else "alwaysinline"
-    return (
-        f"define internal {value.type} @gradir.{name}.{mangled(kind, of.lanes)}({listed})"
-        f" {inlining} nounwind memory(none) {{\nentry:\n{of.text.text()}\n"
-        f"  ret {value.type} {value.name}\n}}\n"
+    of.text.ret(f"{value.type} {value.name}")
+    return of.text.define(
+        f"gradir.{name}.{mangled(kind, of.lanes)}",
+        listed,
+        f"{inlining} nounwind memory(none)",
+        result=value.type,
     )
 
 

@@ -24,8 +24,9 @@ from xdsl.parser import Parser
 from gradir.codegen.bodies.emitter import element_kind
 from gradir.codegen.bodies.op_table import FLOAT_PREDICATES, INTEGER_PREDICATES
 from gradir.codegen.nests.kernel import emit_nest, nest_scratch_bytes
-from gradir.codegen.text.instructions import kind_of
+from gradir.codegen.text.functions import METADATA
 from gradir.codegen.text.kernel import ERROR_RECORD_BYTES, Kernel
+from gradir.codegen.text.kinds import kind_of
 from gradir.codegen.text.target import MachineTarget, host
 from gradir.codegen.vector_math.target_functions import complete
 from gradir.dialects.base.access import Access
@@ -121,7 +122,7 @@ def compile_nest(
     """Compile for this machine (or for `target`), with LLVM's vectorizers off."""
     target = target or host(vector_bytes)
     kernel = emit_nest(op, "nest", target)
-    text = "\n".join([*sorted(kernel.declarations), kernel.text])
+    text = "\n".join([METADATA, kernel.text])
     if kernel.functions:
         from gradir.codegen.vector_math import collect
 

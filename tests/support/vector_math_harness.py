@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from llvmlite import binding as llvmlite_binding
 
-from gradir.codegen.text.lanes import ELEMENT, vector
+from gradir.codegen.text.kinds import llvm_type
 from gradir.codegen.vector_math import (
     Request,
     collect,
@@ -32,7 +32,7 @@ EDGES = (0.0, -0.0, inf, -inf, nan, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0, 3.0, -3.0, 
 
 def loop_text(name: str, bits: int, lanes: int) -> str:
     """A function that applies `name` to whole arrays."""
-    element, type_ = ELEMENT[bits], vector(ELEMENT[bits], lanes)
+    element, type_ = (llvm_type(f"f{bits}", n) for n in (1, lanes))
     operands = ["x", "y"][: operand_count(name)]
     loads = "\n".join(
         f"  %p{v} = getelementptr {element}, ptr %{v}, i64 %i\n"

@@ -146,7 +146,7 @@ def test_what_a_small_program_does_not_load() -> None:
     """No pass before the first program, and then none that it does not need."""
     first = (
         *("gradir.passes.gradient.gradient", "gradir.passes.rules", "gradir.passes.training"),
-        *("gradir.text.parser", "gradir.codegen.gemm", "gradir.codegen.contractions.kernel"),
+        *("gradir.text.parser", "gradir.codegen.contractions.kernel"),
         *("gradir.runtime.host_calls", "gradir.dialects.spatial", "gradir.dialects.nn"),
     )
     import_ = (*first, "llvmlite", "gradir.codegen", "gradir.compiler", "gradir.passes.verify")
@@ -254,7 +254,7 @@ ROOMS = {
         *("rules", "rules.loops", "gradient", "batch", "lower", "training", "fusion", "buffers"),
     ),
     "gradir/codegen": (
-        *("text", "vector_math", "bodies", "gemm", "nests", "contractions", "programs", "rows"),
+        *("text", "vector_math", "bodies", "nests", "contractions", "programs", "rows"),
         *("driver", "scratch"),
     ),
     "gradir/frontends": (

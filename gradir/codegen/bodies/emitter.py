@@ -1,29 +1,27 @@
 """The body of a loop op in LLVM text, for one iteration or for a vector of them.
 
-    needs = Needs()
-    emitter = BodyEmitter(FunctionText(), lanes=16, needs=needs)
+    emitter = BodyEmitter(FunctionWriter(), lanes=16)
     values = emitter.emit(op.body.block, ["%acc", "%x"])          # of <16 x T> each
     names = [emitter.vector(v, kind) for v, kind in ...]
 
 Values that are the same in all lanes (`LlvmValue(name, 1)`) are computed once, as scalars, and
-splat where a vector meets them. `Needs` collects the vector math functions, the declarations and
-the error messages that the text refers to.
+splat where a vector meets them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import cast
 
 from xdsl.dialects import arith
 from xdsl.ir import Block, Operation, SSAValue
 
 from gradir.codegen.bodies.op_table import OPS, VECTOR_MATH, cost
-from gradir.codegen.text.functions import FunctionText
-from gradir.codegen.text.instructions import Needs, kind_of, llvm_type
-from gradir.codegen.text.kernel import ERROR_BOUND, ERROR_INDEX
-from gradir.codegen.text.memory import MemoryInstructions
+from gradir.codegen.text.errors import report_error
+from gradir.codegen.text.kinds import kind_of, llvm_type
+from gradir.codegen.text.writer import FunctionWriter
 from gradir.dialects.base.diagnostics import LocatedError
 from gradir.dialects.loopnest.loopnest import (
     CheckIndexOp,
@@ -33,8 +31,6 @@ from gradir.dialects.loopnest.loopnest import (
     YieldOp,
     scalar_type,
 )
-
-__all__ = ["BodyEmitter", "LlvmValue", "Needs", "Surroundings", "body_cost", "required_ops"]
 
 
 @dataclass(frozen=True)
@@ -97,13 +93,12 @@ class BodyEmitter:
 
     def __init__(
         self,
-        function: FunctionText,
+        f: FunctionWriter,
         lanes: int,
-        needs: Needs,
         surroundings: Surroundings | None = None,
     ):
+        self.f = f
         self.lanes = lanes
-        self.memory = MemoryInstructions(function, needs)
         self.surroundings = surroundings or Surroundings()
         self._values: dict[SSAValue, LlvmValue] = {}
         self._splats: dict[tuple[str, str], str] = {}
@@ -146,7 +141,7 @@ class BodyEmitter:
             return value.name
         key = (value.name, kind)
         if key not in self._splats:
-            self._splats[key] = self.memory.splat(kind, self.lanes, value.name)
+            self._splats[key] = self.f.splat(kind, self.lanes, value.name)
         return self._splats[key]
 
     def _op(self, op: Operation) -> LlvmValue:
@@ -165,7 +160,7 @@ class BodyEmitter:
             # one function for all: a scalar one would have to be compiled as well
             lanes = self.lanes
         names = [v.name for v in values] if lanes == 1 else [self._all(v) for v in op.operands]
-        return LlvmValue(function(self.memory, op, names, lanes), lanes)
+        return LlvmValue(function(self.f, op, names, lanes), lanes)
 
     def _all(self, value: SSAValue) -> str:
         return self.vector(self._values[value], kind_of(value.type))
@@ -177,7 +172,7 @@ class BodyEmitter:
         start = self.surroundings.indices[dim]
         if dim != self.surroundings.vector_dim or self.lanes == 1:
             return LlvmValue(start, 1)
-        return LlvmValue(self.memory.lane_numbers(self.lanes, start), self.lanes)
+        return LlvmValue(self.f.lane_numbers(self.lanes, start), self.lanes)
 
     def _load(self, op: LoadOp) -> LlvmValue:
         kind = kind_of(op.results[0].type)
@@ -193,17 +188,17 @@ class BodyEmitter:
                 offsets.append(self._scaled(value.name, step, self.lanes))
             else:
                 offset = self._scaled(value.name, step, 1)
-                pointer = self.memory.address(kind, pointer, offset)
+                pointer = self.f.address(kind, pointer, offset)
         mask = self.surroundings.mask
         if first is not None:
-            return LlvmValue(self.memory.load(kind, self.lanes, pointer, mask), self.lanes)
+            return LlvmValue(self.f.load(kind, self.lanes, pointer, mask), self.lanes)
         if not offsets:
-            return LlvmValue(self.memory.load(kind, 1, pointer), 1)
+            return LlvmValue(self.f.load(kind, 1, pointer), 1)
         total = offsets[0]
         for offset in offsets[1:]:
-            total = self.memory.binary("add", "i64", self.lanes, total, offset)
+            total = self.f.binary("add", "i64", self.lanes, total, offset)
         typed = f"{llvm_type('i64', self.lanes)} {total}"
-        return LlvmValue(self.memory.gather(kind, self.lanes, pointer, typed, mask), self.lanes)
+        return LlvmValue(self.f.gather(kind, self.lanes, pointer, typed, mask), self.lanes)
 
     def _first_of_consecutive(self, op: LoadOp) -> str | None:
         """The last index in the first lane, if the lanes read elements that follow each other."""
@@ -224,7 +219,7 @@ class BodyEmitter:
             case arith.AddiOp() as op:
                 for same, counting in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
                     if self._values[same].lanes == 1 and (at := self._counts_lanes(counting)):
-                        return self.memory.binary("add", "i64", 1, self._values[same].name, at)
+                        return self.f.binary("add", "i64", 1, self._values[same].name, at)
                 return None
             case _:
                 return None
@@ -232,58 +227,44 @@ class BodyEmitter:
     def _scaled(self, name: str, step: int, lanes: int) -> str:
         if step == 1 or name == "0":
             return name
-        factor = self.memory.number("i64", lanes, step)
-        return self.memory.binary("mul", "i64", lanes, name, factor)
+        factor = self.f.number("i64", lanes, step)
+        return self.f.binary("mul", "i64", lanes, name, factor)
 
     def _check_index(self, op: CheckIndexOp) -> LlvmValue:
         index = self._values[op.index]
-        lanes, memory = index.lanes, self.memory
+        lanes, f = index.lanes, self.f
         bound = op.bound.value.data
-        type_ = llvm_type("i64", lanes)
-        zero, size, last = (memory.number("i64", lanes, v) for v in (0, bound, bound - 1))
+        zero, size, last = (f.number("i64", lanes, v) for v in (0, bound, bound - 1))
         wrapped = index.name
         if op.from_start is None:
-            negative = memory.f.emit(f"icmp slt {type_} {index.name}, {zero}")
-            from_end = memory.binary("add", "i64", lanes, index.name, size)
-            wrapped = memory.select("i64", lanes, negative, from_end, index.name)
-        wrong = memory.f.emit(f"icmp uge {type_} {wrapped}, {size}")
+            negative = f.compare("slt", "i64", lanes, index.name, zero)
+            from_end = f.binary("add", "i64", lanes, index.name, size)
+            wrapped = f.select("i64", lanes, negative, from_end, index.name)
+        wrong = f.compare("uge", "i64", lanes, wrapped, size)
         if lanes > 1 and self.surroundings.mask is not None:
-            wrong = memory.binary("and", "i1", lanes, wrong, self.surroundings.mask)
+            wrong = f.binary("and", "i1", lanes, wrong, self.surroundings.mask)
         self._report(op, index, wrong)
-        above = memory.intrinsic("smax", "i64", lanes, wrapped, zero)
-        return LlvmValue(memory.intrinsic("smin", "i64", lanes, above, last), lanes)
+        above = f.intrinsic("smax", "i64", lanes, wrapped, zero)
+        return LlvmValue(f.intrinsic("smin", "i64", lanes, above, last), lanes)
 
     def _report(self, op: CheckIndexOp, index: LlvmValue, wrong: str) -> None:
-        """Store code, index and bound in the error record if a lane is wrong and none was yet."""
-        memory, f, lanes = self.memory, self.memory.f, index.lanes
-        any_wrong = wrong
-        if lanes > 1:
-            memory.needs.declarations.add(
-                f"declare i1 @llvm.vector.reduce.or.v{lanes}i1(<{lanes} x i1>)"
-            )
-            any_wrong = f.emit(f"call i1 @llvm.vector.reduce.or.v{lanes}i1(<{lanes} x i1> {wrong})")
-        memory.needs.declarations.add("declare i1 @llvm.expect.i1(i1, i1)")
-        unlikely = f.emit(f"call i1 @llvm.expect.i1(i1 {any_wrong}, i1 false)")
-        with f.when(unlikely, "outside"):
-            first = self._first_lane(index.name, wrong) if lanes > 1 else index.name
-            code = memory.needs.message_code(op.message.data)
-            error = self.surroundings.error
-            pair = f.emit(f"cmpxchg ptr {error}, i64 0, i64 {code} monotonic monotonic")
-            won = f.emit(f"extractvalue {{ i64, i1 }} {pair}, 1")
-            with f.when(won, "report"):
-                place = memory.address("i64", error, ERROR_INDEX)
-                memory.store("i64", 1, place, first)
-                place = memory.address("i64", error, ERROR_BOUND)
-                memory.store("i64", 1, place, str(op.bound.value.data))
+        """Report the first lane that is wrong, if one is."""
+        f, lanes, bound = self.f, index.lanes, op.bound.value.data
+        message, error = op.message.data, self.surroundings.error
+        if lanes == 1:
+            report_error(f, error, wrong, message, lambda: index.name, bound)
+            return
+        masks = llvm_type("i1", lanes)
+        any_wrong = f.call("i1", f"@llvm.vector.reduce.or.v{lanes}i1", f"{masks} {wrong}")
+        first = partial(self._first_lane, index.name, wrong)
+        report_error(f, error, any_wrong, message, first, bound)
 
     def _first_lane(self, vector: str, wrong: str) -> str:
         """The value of the first lane that is wrong."""
-        lanes, memory = self.lanes, self.memory
-        bits = memory.f.emit(f"bitcast <{lanes} x i1> {wrong} to i{lanes}")
-        symbol = f"@llvm.cttz.i{lanes}"
-        memory.needs.declarations.add(f"declare i{lanes} {symbol}(i{lanes}, i1)")
-        lane = memory.f.emit(f"call i{lanes} {symbol}(i{lanes} {bits}, i1 true)")
-        return memory.f.emit(f"extractelement <{lanes} x i64> {vector}, i{lanes} {lane}")
+        lanes, f = self.lanes, self.f
+        bits = f.emit(f"bitcast <{lanes} x i1> {wrong} to i{lanes}")
+        lane = f.call(f"i{lanes}", f"@llvm.cttz.i{lanes}", f"i{lanes} {bits}, i1 true")
+        return f.emit(f"extractelement <{lanes} x i64> {vector}, i{lanes} {lane}")
 
 
 def _row_major_steps(shape: Sequence[int]) -> list[int]:

@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from xdsl.dialects import arith, math
 from xdsl.ir import Operation
 
-from gradir.codegen.text.instructions import (
-    Instructions,
+from gradir.codegen.text.instructions import Instructions
+from gradir.codegen.text.kinds import (
     attribute_literal,
     bits_of,
     is_float,
@@ -109,8 +109,7 @@ def _without_nan(name: str) -> Emit:
 
     def emit(i: Instructions, kind: str, lanes: int, xs: Sequence[str]) -> str:
         x, y = xs
-        type_ = llvm_type(kind, lanes)
-        no_x, no_y = (i.f.emit(f"fcmp uno {type_} {v}, {v}") for v in xs)
+        no_x, no_y = (i.compare("uno", kind, lanes, v, v) for v in xs)
         both = i.select(kind, lanes, no_x, y, x), i.select(kind, lanes, no_y, x, y)
         return i.intrinsic(name, kind, lanes, *both)
 
@@ -125,7 +124,7 @@ def _call_vector_math(i: Instructions, name: str, kind: str, lanes: int, xs: Seq
     i.needs.functions.add((name, bits_of(kind), lanes))
     type_ = llvm_type(kind, lanes)
     arguments = ", ".join(f"{type_} {x}" for x in xs)
-    return i.f.emit(f"call {type_} {symbol(name, bits_of(kind), lanes)}({arguments})")
+    return i.call(type_, symbol(name, bits_of(kind), lanes), arguments)
 
 
 def _rsqrt(i: Instructions, kind: str, lanes: int, xs: Sequence[str]) -> str:
@@ -143,14 +142,14 @@ def _cbrt(i: Instructions, op: Operation, xs: Sequence[str], lanes: int) -> str:
     x = i.resize_float(kind, "f64", lanes, xs[0])
     size = i.intrinsic("fabs", "f64", lanes, x)
     # small numbers are made large, as a quotient by a subnormal one has few bits
-    small = i.f.emit(f"fcmp olt {llvm_type('f64', lanes)} {size}, {number(2.0**-900)}")
+    small = i.compare("olt", "f64", lanes, size, number(2.0**-900))
     scaled = i.binary("fmul", "f64", lanes, size, number(2.0**900))
     base = i.select("f64", lanes, small, scaled, size)
     near = _call_vector_math(i, "pow", "f64", lanes, [base, number(1 / 3)])
     quotient = i.binary("fdiv", "f64", lanes, base, i.binary("fmul", "f64", lanes, near, near))
     off = i.binary("fdiv", "f64", lanes, i.binary("fsub", "f64", lanes, near, quotient), number(3))
     # of 0 and inf the quotient is nan
-    off_is_number = i.f.emit(f"fcmp ord {llvm_type('f64', lanes)} {off}, {off}")
+    off_is_number = i.compare("ord", "f64", lanes, off, off)
     off = i.select("f64", lanes, off_is_number, off, number(0))
     root = i.binary("fsub", "f64", lanes, near, off)
     back = i.binary("fmul", "f64", lanes, root, number(2.0**-300))
@@ -167,7 +166,7 @@ def _fpowi(i: Instructions, op: Operation, xs: Sequence[str], lanes: int) -> str
     power = _call_vector_math(i, "pow", "f64", lanes, [size, exponent])
     signed = i.intrinsic("copysign", "f64", lanes, power, base)
     last = i.binary("and", integer, lanes, xs[1], i.number(integer, lanes, 1))
-    odd = _compare(i, "ne", integer, lanes, last, i.number(integer, lanes, 0))
+    odd = i.compare("ne", integer, lanes, last, i.number(integer, lanes, 0))
     return i.resize_float("f64", kind, lanes, i.select("f64", lanes, odd, signed, power))
 
 
@@ -191,7 +190,7 @@ def _cmpf(i: Instructions, op: Operation, xs: Sequence[str], lanes: int) -> str:
     if bits_of(kind) == 16:
         xs, kind = [i.resize_float(kind, "f32", lanes, x) for x in xs], "f32"
     predicate = FLOAT_PREDICATES[op.predicate.value.data]
-    return i.f.emit(f"fcmp {predicate} {llvm_type(kind, lanes)} {xs[0]}, {xs[1]}")
+    return i.compare(predicate, kind, lanes, xs[0], xs[1])
 
 
 # Integers.
@@ -219,8 +218,7 @@ def _count_zeros(name: str) -> Emit:
         kind = operand_kind(op)
         type_ = llvm_type(kind, lanes)
         symbol = f"@llvm.{name}.{mangled(kind, lanes)}"
-        i.needs.declarations.add(f"declare {type_} {symbol}({type_}, i1)")
-        return i.f.emit(f"call {type_} {symbol}({type_} {xs[0]}, i1 false)")
+        return i.call(type_, symbol, f"{type_} {xs[0]}, i1 false")
 
     return emit
 
@@ -233,35 +231,31 @@ def _ipowi(i: Instructions, op: Operation, xs: Sequence[str], lanes: int) -> str
     result, square = one, x
     for k in range(max(bits_of(kind) - 1, 1)):
         bit = i.binary("and", kind, lanes, y, i.number(kind, lanes, 1 << k))
-        taken = _compare(i, "ne", kind, lanes, bit, zero)
+        taken = i.compare("ne", kind, lanes, bit, zero)
         result = i.select(kind, lanes, taken, i.binary("mul", kind, lanes, result, square), result)
         square = i.binary("mul", kind, lanes, square, square)
     # of 1 and -1 the last bit of the exponent decides, whatever its sign
-    others = [_compare(i, "ne", kind, lanes, x, unit) for unit in (one, minus_one)]
-    negative = _compare(i, "slt", kind, lanes, y, zero)
+    others = [i.compare("ne", kind, lanes, x, unit) for unit in (one, minus_one)]
+    negative = i.compare("slt", kind, lanes, y, zero)
     is_fraction = i.binary("and", "i1", lanes, negative, i.binary("and", "i1", lanes, *others))
     return i.select(kind, lanes, is_fraction, zero, result)
-
-
-def _compare(i: Instructions, predicate: str, kind: str, lanes: int, x: str, y: str) -> str:
-    return i.f.emit(f"icmp {predicate} {llvm_type(kind, lanes)} {x}, {y}")
 
 
 def _cmpi(i: Instructions, op: Operation, xs: Sequence[str], lanes: int) -> str:
     assert isinstance(op, arith.CmpiOp)
     predicate = INTEGER_PREDICATES[op.predicate.value.data]
-    return _compare(i, predicate, operand_kind(op), lanes, xs[0], xs[1])
+    return i.compare(predicate, operand_kind(op), lanes, xs[0], xs[1])
 
 
 def _guarded(i: Instructions, opcode: str, kind: str, lanes: int, x: str, y: str) -> str:
     """Division or remainder that does not trap."""
     zero, one = (i.number(kind, lanes, v) for v in (0, 1))
-    by_zero = _compare(i, "eq", kind, lanes, y, zero)
+    by_zero = i.compare("eq", kind, lanes, y, zero)
     unsafe = by_zero
     if opcode[0] == "s":
         smallest = i.number(kind, lanes, -(1 << bits_of(kind) - 1))
-        at_end = _compare(i, "eq", kind, lanes, x, smallest)
-        by_minus_one = _compare(i, "eq", kind, lanes, y, i.number(kind, lanes, -1))
+        at_end = i.compare("eq", kind, lanes, x, smallest)
+        by_minus_one = i.compare("eq", kind, lanes, y, i.number(kind, lanes, -1))
         overflow = i.binary("and", "i1", lanes, at_end, by_minus_one)
         unsafe = i.binary("or", "i1", lanes, by_zero, overflow)
     result = i.binary(opcode, kind, lanes, x, i.select(kind, lanes, unsafe, one, y))
@@ -281,12 +275,12 @@ def _rounded_division(opcode: str, up: bool) -> Emit:
         zero = i.number(kind, lanes, 0)
         quotient = _guarded(i, opcode, kind, lanes, x, y)
         rest = i.binary("sub", kind, lanes, x, i.binary("mul", kind, lanes, quotient, y))
-        wrong = _compare(i, "ne", kind, lanes, rest, zero)
+        wrong = i.compare("ne", kind, lanes, rest, zero)
         if opcode[0] == "s":
             signs = i.binary("xor", kind, lanes, rest, y)
-            to_fix = _compare(i, "sge" if up else "slt", kind, lanes, signs, zero)
+            to_fix = i.compare("sge" if up else "slt", kind, lanes, signs, zero)
             wrong = i.binary("and", "i1", lanes, wrong, to_fix)
-        divides = _compare(i, "ne", kind, lanes, y, zero)
+        divides = i.compare("ne", kind, lanes, y, zero)
         step = i.binary("and", "i1", lanes, wrong, divides)
         if kind != "i1":
             step = i.cast("zext", "i1", kind, lanes, step)
@@ -299,7 +293,7 @@ def _shift(opcode: str) -> Emit:
     def emit(i: Instructions, op: Operation, xs: Sequence[str], lanes: int) -> str:
         kind = operand_kind(op)
         last = i.number(kind, lanes, bits_of(kind) - 1)
-        inside = _compare(i, "ule", kind, lanes, xs[1], last)
+        inside = i.compare("ule", kind, lanes, xs[1], last)
         amount = i.select(kind, lanes, inside, xs[1], last)
         shifted = i.binary(opcode, kind, lanes, xs[0], amount)
         if opcode == "ashr":

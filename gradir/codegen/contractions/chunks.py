@@ -34,11 +34,10 @@ from gradir.codegen.contractions.steps import (
     sums_of,
     tiled_steps,
 )
-from gradir.codegen.gemm.tile import add, element_pointer, multiply
-from gradir.codegen.text.functions import FunctionText
-from gradir.codegen.text.instructions import bits_of, kind_of
 from gradir.codegen.text.kernel import Kernel, KernelPhase
+from gradir.codegen.text.kinds import bits_of, kind_of
 from gradir.codegen.text.target import MachineTarget
+from gradir.codegen.text.writer import FunctionWriter
 from gradir.dialects.base.access import Access
 from gradir.dialects.loopnest.loopnest import (
     ContractOp,
@@ -224,27 +223,23 @@ def emit_rows(
 ) -> Kernel:  # fmt: skip
     """One phase, of which an item is a share: chunks that follow each other, in scratch memory of
     their own. `part` is the kernel of one chunk."""
-    f = FunctionText()
+    f = FunctionWriter()
     names = [f"%in{k}" for k in range(len(op.inputs))]
     names += [f"%out{k}" for k in range(len(op.output_types))]
     with f.loop("%begin", "%end", hint="share") as share:
-        scratch = element_pointer(f, "i8", "%scratch", multiply(f, share, share_bytes))
-        begin, end = (
-            f.emit(f"udiv i64 {multiply(f, index, chunks.count)}, {shares}")
-            for index in (share, add(f, share, 1))
-        )
+        scratch = f.element("i8", "%scratch", f.multiply(share, share_bytes))
+        begin, end = f.share_of(chunks.count, share, shares)
         with f.loop(begin, end, hint="chunk") as chunk:
             places = [
-                element_pointer(f, "i8", base, multiply(f, chunk, stride))
+                f.element("i8", base, f.multiply(chunk, stride))
                 for base, stride in zip(names, chunks.strides, strict=True)
             ]
             handed_on = ", ".join(f"ptr {p}" for p in (*places, scratch, "%error"))
             for phase in part.phases:
-                f.line(f'call void @"{phase.symbol}"({handed_on}, i64 0, i64 {phase.items})')
-    text = (
-        f'define internal void @"{name}.chunks"({parameters(op)}, i64 %begin, i64 %end) '
-        f"{target.attributes} {{\nentry:\n{f.text()}\n  ret void\n}}\n"
-    )
+                f.call("void", f"@{phase.symbol}", f"{handed_on}, i64 0, i64 {phase.items}")
+    f.ret()
+    head = f"{parameters(op)}, i64 %begin, i64 %end"
+    text = f.define(f"{name}.chunks", head, target.attributes)
     cost = chunks.count * sum(phase.cost for phase in part.phases)
     phases = (KernelPhase(f"{name}.chunks", shares, cost),)
     return replace(part, text=f"{part.text}\n{text}", phases=phases)

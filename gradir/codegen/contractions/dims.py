@@ -14,10 +14,11 @@ from math import prod
 from typing import cast
 
 from gradir.codegen.bodies.emitter import element_kind
-from gradir.codegen.gemm import kernel as gemm
-from gradir.codegen.text.instructions import kind_of, llvm_type
-from gradir.codegen.text.memory import CLOSE_STRIDE, LINE_BYTES
+from gradir.codegen.contractions.choose_tiles import plan_product, product_cost
+from gradir.codegen.contractions.product_plan import Operand, Product
+from gradir.codegen.text.kinds import bytes_of, kind_of
 from gradir.codegen.text.target import MachineTarget
+from gradir.codegen.text.writer import CLOSE_STRIDE, LINE_BYTES
 from gradir.dialects.base.access import Access
 from gradir.dialects.loopnest.loopnest import ContractOp, IndexOp, ShapedType
 
@@ -45,7 +46,7 @@ class Tiling:
     results run along the columns, or if `is_turned` along the rows.
     """
 
-    contraction: gemm.Contraction
+    product: Product
     is_swapped: bool
     batch_dims: tuple[int, ...]
     row_dim: int | None
@@ -67,10 +68,10 @@ def tiling(op: ContractOp, target: MachineTarget) -> Tiling:
 
 def _cost(op: ContractOp, one: Tiling, target: MachineTarget) -> float:
     """Estimated cycles, with those of stores that are no whole vectors."""
-    c = one.contraction
+    c = one.product
     results = prod(c.batch) * c.m * c.n
-    total = gemm.cost(gemm.plan(c, target), 1)
-    apart = abs(c.lhs.row_stride) * gemm.ELEMENT_BYTES[c.lhs.element]
+    total = product_cost(plan_product(c, target), 1)
+    apart = abs(c.lhs.row_stride) * bytes_of(c.lhs.element)
     total *= 1 + FAR_ROWS_COST * (min(apart / LINE_BYTES, 1) + min(apart / PAGE_BYTES, 1))
     if one.is_turned:
         total += TURN_COST * results
@@ -113,12 +114,12 @@ def _tiling(
     def step(strides: tuple[int, ...], group: MergedDims | None) -> int:
         return 0 if group is None else strides[group.dim]
 
-    def operand(index: int, is_left: bool) -> gemm.Operand:
-        element = gemm.ELEMENT_NAMES[element_kind(cast(ShapedType, op.inputs[index].type))]
+    def operand(index: int, is_left: bool) -> Operand:
+        element = element_kind(cast(ShapedType, op.inputs[index].type))
         strides, offset = factor_strides(op, index)
         along_k = step(strides, summed[-1] if summed else None)
         along = (step(strides, row), along_k) if is_left else (along_k, step(strides, column))
-        return gemm.Operand(
+        return Operand(
             element,
             *along,
             tuple(strides[g.dim] for g in batch),
@@ -127,18 +128,18 @@ def _tiling(
         )
 
     is_turned = _is_turned(op, row, column)
-    contraction = gemm.Contraction(
+    result = Product(
         batch=tuple(g.extent for g in batch),
         m=1 if row is None else row.extent,
         n=1 if column is None else column.extent,
         k=prod(g.extent for g in summed),
         lhs=operand(1 if is_swapped else 0, True),
         rhs=operand(0 if is_swapped else 1, False),
-        accumulator=llvm_type(kind_of(op.accumulator_type)),
+        accumulator=kind_of(op.accumulator_type),
         k_outer=tuple(g.extent for g in summed[:-1]),
     )
     return Tiling(
-        contraction,
+        result,
         is_swapped,
         tuple(g.dim for g in batch),
         None if row is None else row.dim,

@@ -24,14 +24,7 @@ from typing import cast
 from xdsl.dialects.builtin import IntegerAttr, MemRefType
 from xdsl.ir import Attribute
 
-from gradir.codegen.bodies.emitter import (
-    BodyEmitter,
-    LlvmValue,
-    Surroundings,
-    body_cost,
-    element_kind,
-    required_ops,
-)
+from gradir.codegen.contractions.choose_tiles import plan_product
 from gradir.codegen.contractions.chunks import (
     Chunks,
     emit_rows,
@@ -40,6 +33,9 @@ from gradir.codegen.contractions.chunks import (
     summed_steps,
 )
 from gradir.codegen.contractions.dims import Tiling, tiling
+from gradir.codegen.contractions.epilogue import BodyEpilogue
+from gradir.codegen.contractions.product import emit_product
+from gradir.codegen.contractions.product_plan import ProductPhase, ProductPlan
 from gradir.codegen.contractions.steps import (
     ContractionStep,
     Steps,
@@ -47,18 +43,13 @@ from gradir.codegen.contractions.steps import (
     nest_steps,
     tiled_steps,
 )
-from gradir.codegen.gemm import kernel as gemm
-from gradir.codegen.gemm.tile import add, multiply
 from gradir.codegen.nests.kernel import emit_nest, nest_scratch_bytes
-from gradir.codegen.text.functions import FunctionText
-from gradir.codegen.text.instructions import Needs, kind_of, llvm_type
+from gradir.codegen.text.functions import Needs
 from gradir.codegen.text.kernel import Kernel, KernelPhase
-from gradir.codegen.text.memory import MemoryInstructions
 from gradir.codegen.text.target import MachineTarget
-from gradir.dialects.base.access import Access
 from gradir.dialects.base.attribute_names import THREADS
 from gradir.dialects.base.diagnostics import LocatedError
-from gradir.dialects.loopnest.loopnest import ContractOp, ShapedType
+from gradir.dialects.loopnest.loopnest import ContractOp
 from gradir.dialects.loopnest.rows import RowsOp
 from gradir.passes.analysis.contraction_chains import copied_factors, is_single_chain
 
@@ -116,9 +107,7 @@ def contract_scratch_bytes(op: ContractOp, target: MachineTarget, threads: int) 
     return _scratch_of_plan(_plan(op, target, threads), target, threads)
 
 
-def _plan(
-    op: ContractOp, target: MachineTarget, threads: int
-) -> _RowChunks | Steps | gemm.GemmPlan:
+def _plan(op: ContractOp, target: MachineTarget, threads: int) -> _RowChunks | Steps | ProductPlan:
     """The way a contraction is computed: in chunks of rows, in steps, or by the tiled kernel."""
     rows = _rows(op, target, threads)
     if rows is not None:
@@ -126,11 +115,11 @@ def _plan(
     steps = _steps(op)
     if steps is not None:
         return steps
-    return gemm.plan(tiling(op, target).contraction, target, threads)
+    return plan_product(tiling(op, target).product, target, threads)
 
 
 def _scratch_of_plan(
-    plan: _RowChunks | Steps | gemm.GemmPlan, target: MachineTarget, threads: int
+    plan: _RowChunks | Steps | ProductPlan, target: MachineTarget, threads: int
 ) -> int:
     return _scratch_of(plan, target, threads) if isinstance(plan, Steps) else plan.scratch_bytes
 
@@ -205,169 +194,44 @@ def _available(op: ContractOp) -> int:
 
 
 def _emit_tiled(
-    op: ContractOp, name: str, tiled: Tiling, plan: gemm.GemmPlan, resumes: bool
+    op: ContractOp, name: str, tiled: Tiling, plan: ProductPlan, resumes: bool
 ) -> Kernel:
     needs = Needs()
     if resumes:
         # sums that chains go on from are read as they are written: along the columns
         tiled = replace(tiled, is_turned=False)
-    epilogue = _Epilogue(op, tiled, needs)
-    parameters = _parameters(op, tiled.is_swapped)
-    start = epilogue.start if resumes else None
-    text = gemm.emit(plan, name, epilogue.emit, parameters, turned=tiled.is_turned, start=start)
+    epilogue = BodyEpilogue(op, tiled)
+    text = emit_product(
+        plan,
+        name,
+        epilogue.finish,
+        _parameters(op, tiled.is_swapped),
+        turned=tiled.is_turned,
+        start=epilogue.start if resumes else None,
+        needs=needs,
+    )
     phases = tuple(
         KernelPhase(f"{name}.{phase.suffix}", phase.items, _cost(plan, phase, epilogue.cost))
         for phase in plan.phases
     )
-    return Kernel(
-        text,
-        phases,
-        frozenset(needs.functions),
-        frozenset(needs.declarations),
-        tuple(needs.messages),
-    )
+    return Kernel.of(text, phases, needs)
 
 
 def _parameters(op: ContractOp, is_swapped: bool) -> str:
     # the epilogue's buffers may be the same (in place), but the factors are not written
     factors = ["%lhs", "%rhs"]
     names = [f"ptr noalias readonly {n}" for n in (factors[::-1] if is_swapped else factors)]
-    names += [f"ptr {_input_name(k)}" for k in range(2, len(op.inputs))]
-    names += [f"ptr {_output_name(k)}" for k in range(len(op.output_types))]
+    names += [f"ptr %in{k}" for k in range(2, len(op.inputs))]
+    names += [f"ptr %out{k}" for k in range(len(op.output_types))]
     return ", ".join([*names, "ptr noalias %scratch", "ptr %error", "i64 %begin", "i64 %end"])
 
 
-def _input_name(index: int) -> str:
-    return f"%in{index}"
-
-
-def _output_name(index: int) -> str:
-    return f"%out{index}"
-
-
-def _cost(plan: gemm.GemmPlan, phase: gemm.GemmPhase, epilogue_cost: float) -> float:
+def _cost(plan: ProductPlan, phase: ProductPhase, epilogue_cost: float) -> float:
     """Nanoseconds of one phase on one thread."""
-    c = plan.contraction
+    c = plan.product
     if not phase.flops:
         return phase.bytes * PACK_COST
     vectors = prod(c.batch) * -(-c.n // plan.lanes)
     load = TRANSPOSED_LOAD_COST if plan.pack_rhs == "registers" else LOAD_COST
     steps = c.m * MULTIPLY_COST + plan.row_panels * load
     return vectors * (c.k * steps + c.m * epilogue_cost)
-
-
-class _Epilogue:
-    """Writes the op's body for the accumulators of consecutive columns of one row."""
-
-    def __init__(self, op: ContractOp, tiled: Tiling, needs: Needs):
-        self.op, self.tiled, self.needs = op, tiled, needs
-        self.ops = required_ops(op.body.block)
-        self.cost = 1.0 + body_cost(self.ops) + len(op.inputs) - 2 + len(op.output_types)
-
-    def emit(
-        self,
-        f: FunctionText,
-        accumulator: str,
-        lanes: int,
-        batch: list[str],
-        row: str,
-        column: str,
-        mask: str | None,
-    ) -> None:
-        """Compute and store one vector."""
-        op, memory = self.op, MemoryInstructions(f, self.needs)
-        indices = self._indices(batch, row, column)
-        if lanes == 1:
-            # bodies know scalars, not vectors of one lane
-            kind = kind_of(op.accumulator_type)
-            accumulator = f.emit(f"extractelement <1 x {llvm_type(kind)}> {accumulator}, i64 0")
-        surroundings = Surroundings(indices, self.tiled.vector_dim, mask)
-        arguments: list[str | LlvmValue] = [accumulator]
-        for k in range(2, len(op.inputs)):
-            arguments.append(self._load(memory, k, indices, lanes, mask))
-        emitter = BodyEmitter(f, lanes, self.needs, surroundings)
-        values = emitter.emit(op.body.block, arguments, self.ops)
-        for k, (value, yielded) in enumerate(zip(values, op.yielded, strict=True)):
-            assert value is not None
-            kind = kind_of(yielded.type)
-            self._store(memory, k, indices, lanes, kind, emitter.vector(value, kind), mask)
-
-    def start(
-        self,
-        f: FunctionText,
-        lanes: int,
-        batch: list[str],
-        row: str,
-        column: str,
-        mask: str | None,
-    ) -> str:
-        """What the result holds of one vector of sums."""
-        memory, kind = MemoryInstructions(f, self.needs), kind_of(self.op.accumulator_type)
-        access, type_ = self.op.output_accesses[0], self.op.output_types[0]
-        indices = self._indices(batch, row, column)
-        pointer, step = self._element(memory, _output_name(0), access, type_, indices)
-        if lanes > 1:
-            return memory.load_strided(kind, lanes, pointer, step, mask)
-        value, vector = memory.load(kind, 1, pointer), f"<1 x {llvm_type(kind)}>"
-        return f.emit(f"insertelement {vector} poison, {llvm_type(kind)} {value}, i64 0")
-
-    def _indices(self, batch: list[str], row: str, column: str) -> dict[int, str]:
-        """The index along each dimension that is not summed."""
-        indices = dict.fromkeys(range(self.op.free_dims), "0")
-        indices |= dict(zip(self.tiled.batch_dims, batch, strict=True))
-        for dim, index in ((self.tiled.row_dim, row), (self.tiled.column_dim, column)):
-            if dim is not None:
-                indices[dim] = index
-        return indices
-
-    def _load(
-        self,
-        memory: MemoryInstructions,
-        index: int,
-        indices: dict[int, str],
-        lanes: int,
-        mask: str | None,
-    ) -> LlvmValue:
-        access, type_ = self.op.input_accesses[index], self.op.inputs[index].type
-        if access is None:
-            return LlvmValue(_input_name(index), 1)
-        kind = element_kind(cast(ShapedType, type_))
-        pointer, step = self._element(memory, _input_name(index), access, type_, indices)
-        if step == 0:
-            return LlvmValue(memory.load(kind, 1, pointer), 1)
-        return LlvmValue(memory.load_strided(kind, lanes, pointer, step, mask), lanes)
-
-    def _store(
-        self,
-        memory: MemoryInstructions,
-        index: int,
-        indices: dict[int, str],
-        lanes: int,
-        kind: str,
-        value: str,
-        mask: str | None,
-    ) -> None:
-        access, type_ = self.op.output_accesses[index], self.op.output_types[index]
-        stored = element_kind(cast(ShapedType, type_))
-        if stored != kind:
-            value = memory.resize(kind, stored, lanes, value)
-        pointer, step = self._element(memory, _output_name(index), access, type_, indices)
-        memory.store_strided(stored, lanes, pointer, step, value, mask)
-
-    def _element(
-        self,
-        memory: MemoryInstructions,
-        base: str,
-        access: Access,
-        type_: Attribute,
-        indices: dict[int, str],
-    ) -> tuple[str, int]:
-        """The pointer to the element of the first lane, and the step to that of the next."""
-        shaped = cast(ShapedType, type_)
-        kind = element_kind(shaped)
-        steps, constant = access.strides(shaped.get_shape())
-        offset = str(constant)
-        for dim, index in indices.items():
-            offset = add(memory.f, offset, multiply(memory.f, index, steps[dim]))
-        along = self.tiled.vector_dim
-        return memory.address(kind, base, offset), 0 if along is None else steps[along]

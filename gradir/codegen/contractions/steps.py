@@ -19,9 +19,10 @@ from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from gradir.codegen.bodies.emitter import element_kind
-from gradir.codegen.text.instructions import bits_of, is_float, kind_of
 from gradir.codegen.text.kernel import Kernel, KernelPhase
+from gradir.codegen.text.kinds import bits_of, is_float, kind_of
 from gradir.codegen.text.target import MachineTarget
+from gradir.codegen.text.writer import FunctionWriter
 from gradir.dialects.base.access import Access, Row, dim_row
 from gradir.dialects.base.shapes import is_unsigned
 from gradir.dialects.loopnest.body_ops import memory_type
@@ -106,7 +107,6 @@ def emit_steps(
         "\n".join(texts),
         tuple(phases),
         frozenset[tuple[str, int, int]]().union(*(k.functions for k in kernels)),
-        frozenset[str]().union(*(k.declarations for k in kernels)),
         # messages are those of the body, which only one step has
         next((k.messages for k in kernels if k.messages), ()),
     )
@@ -393,21 +393,19 @@ def _wrapper(
     op: LoopOp, step: ContractionStep, reserved: int, symbol: str, name: str, target: MachineTarget
 ) -> str:
     """A function of the contraction's parameters that calls that of a step."""
-    lines: list[str] = []
+    f = FunctionWriter()
 
     def pointer(place: OperandPlace) -> str:
         if isinstance(place, str):
             return place
         base, offset = place if isinstance(place, tuple) else ("%scratch", place)
-        lines.append(f"  %at{len(lines)} = getelementptr i8, ptr {base}, i64 {offset}\n")
-        return f"%at{len(lines) - 1}"
+        return f.address("i8", base, offset)
 
     handed_on = [f"ptr {pointer(place)}" for place in (*step.operands, reserved)]
-    call = f'  call void @"{symbol}"({", ".join(handed_on)}, ptr %error, i64 %begin, i64 %end)\n'
-    return (
-        f'define internal void @"{name}"({parameters(op)}, i64 %begin, i64 %end) '
-        f"{target.attributes} {{\n{''.join(lines)}{call}  ret void\n}}\n"
-    )
+    arguments = ", ".join([*handed_on, "ptr %error", "i64 %begin", "i64 %end"])
+    f.call("void", f"@{symbol}", arguments)
+    f.ret()
+    return f.define(name, f"{parameters(op)}, i64 %begin, i64 %end", target.attributes)
 
 
 def parameters(op: LoopOp) -> str:

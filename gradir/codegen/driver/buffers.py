@@ -14,7 +14,8 @@ from gradir.codegen.driver.growing_memory import RECORDS_WORDS
 from gradir.codegen.driver.parts import is_long_list
 from gradir.codegen.driver.report import BufferType, Constant, byte_size
 from gradir.codegen.driver.table import TableWords
-from gradir.codegen.driver.threads import SharedWork, Use
+from gradir.codegen.driver.threads import Use
+from gradir.codegen.text.writer import FunctionWriter
 from gradir.dialects.base.constants import constant_integer
 from gradir.dialects.base.diagnostics import LocatedError, value_name
 from gradir.dialects.loopnest.buffer_ops import RecordsAtOp, RecordsOp, ReserveOp, WindowOp
@@ -56,8 +57,8 @@ class BufferTable:
     `constants` and `growing` are what the caller has to put in the table, as in `CompiledProgram`.
     """
 
-    def __init__(self, function: func.FuncOp, work: SharedWork, table: TableWords):
-        self.function, self.work, self.table = function, work, table
+    def __init__(self, function: func.FuncOp, text: FunctionWriter, table: TableWords):
+        self.function, self.text, self.table = function, text, table
         self.is_long_list = is_long_list(function.body.block)
         # of a long list, the pointers to allocations that the part being written has
         self._loaded: dict[int, str] = {}
@@ -79,7 +80,7 @@ class BufferTable:
         if buffer.root not in self._loaded:
             self._loaded[buffer.root] = self._load(buffer.root)
         start = self._loaded[buffer.root]
-        return self.work.text.emit(_view(start, buffer.low), "view") if buffer.low else start
+        return self.text.address("i8", start, buffer.low)
 
     def new_part(self) -> None:
         """What is written next is another function."""
@@ -134,9 +135,10 @@ class BufferTable:
                 f"{source.high - source.low} bytes",
                 op,
             )
-        pointer = (
-            "" if self.is_long_list else self.work.early(_view(source.pointer, offset), "view")
-        )
+        pointer = ""
+        if not self.is_long_list:
+            with self.text.early():
+                pointer = self.text.address("i8", source.pointer, offset)
         self._buffers[op.result] = Buffer(source.root, low, low + size, pointer)
 
     def reshape(self, op: ReshapeOp) -> None:
@@ -158,12 +160,13 @@ class BufferTable:
 
     def alloca(self, op: memref.AllocaOp) -> None:
         size = byte_size(op.memref.type)
-        pointer = self.work.early(f"alloca [{size} x i8], align 8", "slot")
+        with self.text.early():
+            pointer = self.text.allocate("i8", size, 8)
         self._buffers[op.memref] = Buffer(self._new_root(), 0, size, pointer, is_private=True)
 
     def window(self, op: WindowOp) -> None:
         source = self._buffers[op.source]
-        pointer = "%" + self.work.text.fresh("window")
+        pointer = "%" + self.text.fresh("window")
         self._buffers[op.result] = replace(source, pointer=pointer, is_window=True)
 
     def grown(self, op: RecordsOp) -> None:
@@ -207,8 +210,6 @@ class BufferTable:
         return Buffer(word, 0, byte_size(type_), "" if self.is_long_list else self._load(word))
 
     def _load(self, word: int) -> str:
-        return self.work.early(f"load ptr, ptr {self.table.pointer(word)}, align 8")
-
-
-def _view(pointer: str, offset: int) -> str:
-    return f"getelementptr i8, ptr {pointer}, i64 {offset}"
+        place = self.table.pointer(word)
+        with self.text.early():
+            return self.text.load("ptr", 1, place)

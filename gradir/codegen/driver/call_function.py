@@ -45,12 +45,12 @@ def _place_of() -> str:
     f.require(f"icmp eq i64 {rank}, {f.field('array', '%array', 'rank')}", "no")
     has, wanted = f.field("ndarray", "%object", "extents"), f.field("array", "%array", "extents")
     with f.loop("0", rank, hint="axis") as axis:
-        extent = f.emit(f"load i64, ptr {f.word(has, axis)}")
-        other = f.emit(f"load i64, ptr {f.word(wanted, axis)}")
+        extent = f.load("i64", 1, f.word(has, axis))
+        other = f.load("i64", 1, f.word(wanted, axis))
         f.require(f"icmp eq i64 {extent}, {other}", "no")
-    f.line(f"ret ptr {f.field('ndarray', '%object', 'data')}")
+    f.ret(f"ptr {f.field('ndarray', '%object', 'data')}")
     f.label("no")
-    f.line("ret ptr null")
+    f.ret("ptr null")
     return f.function("ptr", "place_of", "ptr %object, ptr %array, i32 %needed")
 
 
@@ -59,9 +59,9 @@ def _whole() -> str:
     f = CallText()
     overflow = f.emit("alloca i32")
     f.require(f"icmp eq ptr {f.field('ndarray', '%object', 'type')}, @python_int", "no")
-    value = f.emit(f"call i64 @PyLong_AsLongLongAndOverflow(ptr %object, ptr {overflow})")
-    f.line(f"store i64 {value}, ptr %place")
-    f.require(f"icmp eq i32 {f.emit(f'load i32, ptr {overflow}')}, 0", "no")
+    value = f.call("i64", "@PyLong_AsLongLongAndOverflow", f"ptr %object, ptr {overflow}")
+    f.store("i64", 1, "%place", value)
+    f.require(f"icmp eq i32 {f.load('i32', 1, overflow)}, 0", "no")
     return f.predicate("whole", "ptr %object, ptr %place")
 
 
@@ -70,66 +70,64 @@ def _store_number() -> str:
     f = CallText()
     place = f.emit("alloca i64")
     type_ = f.field("ndarray", "%object", "type")
-    f.branch(f"icmp eq ptr {type_}, {f.field('array', '%array', 'scalar')}", "scalar", "python")
+    f.decide(f"icmp eq ptr {type_}, {f.field('array', '%array', 'scalar')}", "scalar", "python")
     f.label("scalar")
-    f.line("call void @PyArray_ScalarAsCtype(ptr %object, ptr %slot)")
-    f.line("ret i1 true")
+    f.call("void", "@PyArray_ScalarAsCtype", "ptr %object, ptr %slot")
+    f.ret("i1 true")
     f.label("python")
     number = f.field("array", "%array", "number")
-    f.line(
-        f"switch i64 {number}, label %no [i64 {FLOAT64}, label %real i64 {FLOAT32}, label %real "
-        f"i64 {INTEGER}, label %integer i64 {BOOLEAN}, label %boolean]"
-    )
+    kinds = {FLOAT64: "real", FLOAT32: "real", INTEGER: "integer", BOOLEAN: "boolean"}
+    f.switch(number, "no", kinds.items())
     f.label("boolean")
     yes = f.emit("icmp eq ptr %object, @python_true")
     f.require(f"or i1 {yes}, {f.emit('icmp eq ptr %object, @python_false')}", "no")
-    f.line(f"store i64 {f.emit(f'zext i1 {yes} to i64')}, ptr %slot")
-    f.line("ret i1 true")
+    f.store("i64", 1, "%slot", f.cast("zext", "i1", "i64", 1, yes))
+    f.ret("i1 true")
     f.label("integer")
     f.require(f"call i1 @whole(ptr %object, ptr {place})", "no")
-    value = f.emit(f"load i64, ptr {place}")
+    value = f.load("i64", 1, place)
     f.require(f"icmp sge i64 {value}, {f.field('array', '%array', 'low')}", "no")
     f.require(f"icmp sle i64 {value}, {f.field('array', '%array', 'high')}", "no")
     # the first bytes of a little-endian word are the number in fewer bits
-    f.line(f"store i64 {value}, ptr %slot")
-    f.line("ret i1 true")
+    f.store("i64", 1, "%slot", value)
+    f.ret("i1 true")
     f.label("real")
     _store_real(f, type_, number, place)
     return f.predicate("store_number", "ptr %object, ptr %array, ptr %slot")
 
 
 def _store_real(f: CallText, type_: str, number: str, place: str) -> None:
-    f.branch(f"icmp eq ptr {type_}, @python_float", "float", "int")
+    f.decide(f"icmp eq ptr {type_}, @python_float", "float", "int")
     f.label("float")
-    given = f.emit("call double @PyFloat_AsDouble(ptr %object)")
-    f.line("br label %rounded")
+    given = f.call("double", "@PyFloat_AsDouble", "ptr %object")
+    f.jump("rounded")
     f.label("int")
     f.require(f"call i1 @whole(ptr %object, ptr {place})", "no")
-    converted = f.emit(f"sitofp i64 {f.emit(f'load i64, ptr {place}')} to double")
+    converted = f.cast("sitofp", "i64", "f64", 1, f.load("i64", 1, place))
     before = f.current_label
-    f.line("br label %rounded")
+    f.jump("rounded")
     f.label("rounded")
-    value = f.emit(f"phi double [ {given}, %float ], [ {converted}, %{before} ]")
-    f.branch(f"icmp eq i64 {number}, {FLOAT64}", "double", "single")
+    value = f.phi("double", [(given, "float"), (converted, before)])
+    f.decide(f"icmp eq i64 {number}, {FLOAT64}", "double", "single")
     f.label("double")
-    f.line(f"store double {value}, ptr %slot")
-    f.line("ret i1 true")
+    f.store("f64", 1, "%slot", value)
+    f.ret("i1 true")
     f.label("single")
-    f.line(f"store float {f.emit(f'fptrunc double {value} to float')}, ptr %slot")
+    f.store("f32", 1, "%slot", f.cast("fptrunc", "f64", "f32", 1, value))
 
 
 def _place_of_input() -> str:
     """`@place_of_input`: the address of an argument, a number's in its slot; null for others."""
     f = CallText()
     type_ = f.field("ndarray", "%object", "type")
-    f.branch(f"icmp eq ptr {type_}, @{ARRAY_TYPE}", "array.given", "number.given")
+    f.decide(f"icmp eq ptr {type_}, @{ARRAY_TYPE}", "array.given", "number.given")
     f.label("array.given")
     needed = C_CONTIGUOUS | ALIGNED
-    place = f.emit(f"call ptr @place_of(ptr %object, ptr %array, i32 {needed})")
-    f.line(f"ret ptr {place}")
+    place = f.call("ptr", "@place_of", f"ptr %object, ptr %array, i32 {needed}")
+    f.ret(f"ptr {place}")
     f.label("number.given")
-    stored = f.emit("call i1 @store_number(ptr %object, ptr %array, ptr %slot)")
-    f.line(f"ret ptr {f.emit(f'select i1 {stored}, ptr %slot, ptr null')}")
+    stored = f.call("i1", "@store_number", "ptr %object, ptr %array, ptr %slot")
+    f.ret(f"ptr {f.emit(f'select i1 {stored}, ptr %slot, ptr null')}")
     return f.function("ptr", "place_of_input", "ptr %object, ptr %array, ptr %slot")
 
 
@@ -138,29 +136,29 @@ def _entries() -> str:
     f = CallText()
     type_ = f.field("ndarray", "%out", "type")
     is_list = f.emit(f"icmp eq ptr {type_}, @python_list")
-    f.branch(f"or i1 {is_list}, {f.emit(f'icmp eq ptr {type_}, @python_tuple')}", "several", "one")
+    f.decide(f"or i1 {is_list}, {f.emit(f'icmp eq ptr {type_}, @python_tuple')}", "several", "one")
     f.label("several")
-    copied = f.emit("call ptr @PySequence_Tuple(ptr %out)")
-    f.line("br label %made")
+    copied = f.call("ptr", "@PySequence_Tuple", "ptr %out")
+    f.jump("made")
     f.label("one")
-    packed = f.emit("call ptr @PyTuple_New(i64 1)")
+    packed = f.call("ptr", "@PyTuple_New", "i64 1")
     f.require(f"icmp ne ptr {packed}, null", "none")
-    f.line("call void @Py_IncRef(ptr %out)")
-    f.line(f"call i32 @PyTuple_SetItem(ptr {packed}, i64 0, ptr %out)")
+    f.call("void", "@Py_IncRef", "ptr %out")
+    f.call("i32", "@PyTuple_SetItem", f"ptr {packed}, i64 0, ptr %out")
     before = f.current_label
-    f.line("br label %made")
+    f.jump("made")
     f.label("made")
-    entries = f.emit(f"phi ptr [ {copied}, %several ], [ {packed}, %{before} ]")
+    entries = f.phi("ptr", [(copied, "several"), (packed, before)])
     f.require(f"icmp ne ptr {entries}, null", "none")
-    size = f.emit(f"call i64 @PyTuple_Size(ptr {entries})")
+    size = f.call("i64", "@PyTuple_Size", f"ptr {entries}")
     f.require(f"icmp eq i64 {size}, %count", "other")
-    f.line(f"ret ptr {entries}")
+    f.ret(f"ptr {entries}")
     f.label("other")
-    f.line(f"call void @Py_DecRef(ptr {entries})")
-    f.line("ret ptr null")
+    f.call("void", "@Py_DecRef", f"ptr {entries}")
+    f.ret("ptr null")
     f.label("none")
-    f.line("call void @PyErr_Clear()")
-    f.line("ret ptr null")
+    f.call("void", "@PyErr_Clear", "")
+    f.ret("ptr null")
     return f.function("ptr", "entries", "ptr %out, i64 %count")
 
 
@@ -172,14 +170,14 @@ def _is_usable() -> str:
     f = CallText()
     array = f.array("%program", "%count")
     needed = C_CONTIGUOUS | ALIGNED | WRITEABLE
-    place = f.emit(f"call ptr @place_of(ptr %object, ptr {array}, i32 {needed})")
+    place = f.call("ptr", "@place_of", f"ptr %object, ptr {array}, i32 {needed}")
     f.require(f"icmp ne ptr {place}, null", "no")
-    end = f.emit(f"getelementptr i8, ptr {place}, i64 {f.field('array', array, 'bytes')}")
+    end = f.address("i8", place, f.field("array", array, "bytes"))
     first = f.field("program", "%program", "first")
     with f.loop("0", "%count", hint="k") as k:
-        start = f.emit(f"load ptr, ptr {f.word('%table', f.emit(f'add i64 {first}, {k}'))}")
+        start = f.load("ptr", 1, f.word("%table", f.add(first, k)))
         taken = f.field("array", f.array("%program", k), "bytes")
-        stop = f.emit(f"getelementptr i8, ptr {start}, i64 {taken}")
+        stop = f.address("i8", start, taken)
         before = f.emit(f"icmp uge ptr {place}, {stop}")
         f.require(f"or i1 {before}, {f.emit(f'icmp uge ptr {start}, {end}')}", "no")
     return f.predicate("is_usable", "ptr %object, ptr %program, ptr %table, i64 %count")
@@ -189,18 +187,20 @@ def _new_result() -> str:
     """`@new_result`: a new array, or null and an exception."""
     f = CallText()
     maker = f.field("array", "%array", "maker")
-    f.branch(f"icmp eq ptr {maker}, null", "numpy", "made")
+    f.decide(f"icmp eq ptr {maker}, null", "numpy", "made")
     f.label("made")
-    f.line(f"ret ptr {f.emit(f'call ptr @PyObject_CallNoArgs(ptr {maker})')}")
+    f.ret(f"ptr {f.call('ptr', '@PyObject_CallNoArgs', f'ptr {maker}')}")
     f.label("numpy")
     dtype, extents = f.field("array", "%array", "dtype"), f.field("array", "%array", "extents")
     rank = f.emit(f"trunc i64 {f.field('array', '%array', 'rank')} to i32")
-    f.line(f"call void @Py_IncRef(ptr {dtype})")  # the next call takes a reference
-    new = f.emit(
-        f"call ptr @PyArray_NewFromDescr(ptr @{ARRAY_TYPE}, ptr {dtype}, i32 {rank}, "
-        f"ptr {extents}, ptr null, ptr null, i32 0, ptr null)"
+    f.call("void", "@Py_IncRef", f"ptr {dtype}")  # the next call takes a reference
+    new = f.call(
+        "ptr",
+        "@PyArray_NewFromDescr",
+        f"ptr @{ARRAY_TYPE}, ptr {dtype}, i32 {rank}, ptr {extents}, ptr null, ptr null, i32 0, "
+        "ptr null",
     )
-    f.line(f"ret ptr {new}")
+    f.ret(f"ptr {new}")
     return f.function("ptr", "new_result", "ptr %array")
 
 
@@ -209,65 +209,65 @@ def _call() -> str:
     f = CallText()
     given, results = (f.emit("alloca ptr", name) for name in ("given", "results"))
     for owned in (given, results):
-        f.line(f"store ptr null, ptr {owned}")
-    call = f.emit("call ptr @PyLong_AsVoidPtr(ptr %self)")
+        f.store("ptr", 1, owned, "null")
+    call = f.call("ptr", "@PyLong_AsVoidPtr", "ptr %self")
     program, table = f.field("call", call, "program"), f.field("call", call, "table")
     _place_inputs(f, program, table)
     _place_results(f, program, table, given, results)
-    state = f.emit("call ptr @PyEval_SaveThread()")
-    f.line(f"call void {f.field('program', program, 'entry')}(ptr {table})")
-    f.line(f"call void @PyEval_RestoreThread(ptr {state})")
-    error = f.emit(f"load i64, ptr {f.word(table, str(TABLE_ERROR))}")
+    state = f.call("ptr", "@PyEval_SaveThread", "")
+    f.call("void", f.field("program", program, "entry"), f"ptr {table}")
+    f.call("void", "@PyEval_RestoreThread", f"ptr {state}")
+    error = f.load("i64", 1, f.word(table, str(TABLE_ERROR)))
     f.require(f"icmp eq i64 {error}, 0", "failed")
-    f.line(f"call void @Py_DecRef(ptr {f.emit(f'load ptr, ptr {given}')})")
-    f.line(f"ret ptr {f.emit(f'load ptr, ptr {results}')}")
+    f.call("void", "@Py_DecRef", f"ptr {f.load('ptr', 1, given)}")
+    f.ret(f"ptr {f.load('ptr', 1, results)}")
     for label, answer in (("failed", "@python_false"), ("decline", "@python_none"), ("raise", "")):
         f.label(label)
         for owned in (given, results):
-            f.line(f"call void @Py_DecRef(ptr {f.emit(f'load ptr, ptr {owned}')})")
+            f.call("void", "@Py_DecRef", f"ptr {f.load('ptr', 1, owned)}")
         if answer:
-            f.line(f"call void @Py_IncRef(ptr {answer})")
-        f.line(f"ret ptr {answer or 'null'}")
+            f.call("void", "@Py_IncRef", f"ptr {answer}")
+        f.ret(f"ptr {answer or 'null'}")
     return f.function("ptr", CALL_ENTRY, "ptr %self, ptr %arguments, i64 %count", linkage="")
 
 
 def _place_inputs(f: CallText, program: str, table: str) -> None:
     """Store the addresses of all arguments."""
-    arguments = f.emit("load ptr, ptr %arguments")
+    arguments = f.load("ptr", 1, "%arguments")
     inputs = f.field("program", program, "inputs")
     f.require(
-        f"icmp eq i64 {f.emit(f'call i64 @PyTuple_Size(ptr {arguments})')}, {inputs}", "decline"
+        f"icmp eq i64 {f.call('i64', '@PyTuple_Size', f'ptr {arguments}')}, {inputs}", "decline"
     )
     words = f.word(table, f.field("program", program, "first"))
     numbers = f.word(table, f.field("program", program, "numbers"))
     with f.loop("0", inputs, hint="input") as k:
-        argument = f.emit(f"call ptr @PyTuple_GetItem(ptr {arguments}, i64 {k})")
+        argument = f.call("ptr", "@PyTuple_GetItem", f"ptr {arguments}, i64 {k}")
         array, slot = f.array(program, k), f.word(numbers, k)
-        place = f.emit(f"call ptr @place_of_input(ptr {argument}, ptr {array}, ptr {slot})")
+        place = f.call("ptr", "@place_of_input", f"ptr {argument}, ptr {array}, ptr {slot}")
         f.require(f"icmp ne ptr {place}, null", "decline")
-        f.line(f"store ptr {place}, ptr {f.word(words, k)}")
+        f.store("ptr", 1, f.word(words, k), place)
 
 
 def _place_results(f: CallText, program: str, table: str, given: str, results: str) -> None:
     """Make the tuple of results, of entries of `out` and new arrays, and store their addresses."""
-    out = f.emit(f"load ptr, ptr {f.word('%arguments', '1')}")
+    out = f.load("ptr", 1, f.word("%arguments", "1"))
     count = f.field("program", program, "results")
     with f.when(f.emit(f"icmp ne ptr {out}, @python_none"), "out"):
-        entries = f.emit(f"call ptr @entries(ptr {out}, i64 {count})")
-        f.line(f"store ptr {entries}, ptr {given}")
+        entries = f.call("ptr", "@entries", f"ptr {out}, i64 {count}")
+        f.store("ptr", 1, given, entries)
         f.require(f"icmp ne ptr {entries}, null", "decline")
-    made = f.emit(f"call ptr @PyTuple_New(i64 {count})")
-    f.line(f"store ptr {made}, ptr {results}")
+    made = f.call("ptr", "@PyTuple_New", f"i64 {count}")
+    f.store("ptr", 1, results, made)
     f.require(f"icmp ne ptr {made}, null", "raise")
-    entries = f.emit(f"load ptr, ptr {given}")
+    entries = f.load("ptr", 1, given)
     inputs = f.field("program", program, "inputs")
     words = f.word(table, f.field("program", program, "first"))
     with f.loop("0", count, hint="result") as k:
         place = f.emit(f"add i64 {inputs}, {k}")
         result = _result(f, program, table, entries, k, place)
-        f.line(f"call i32 @PyTuple_SetItem(ptr {made}, i64 {k}, ptr {result})")
+        f.call("i32", "@PyTuple_SetItem", f"ptr {made}, i64 {k}, ptr {result}")
         data = f.field("ndarray", result, "data")
-        f.line(f"store ptr {data}, ptr {f.word(words, place)}")
+        f.store("ptr", 1, f.word(words, place), data)
 
 
 def _result(f: CallText, program: str, table: str, entries: str, k: str, place: str) -> str:
@@ -275,20 +275,20 @@ def _result(f: CallText, program: str, table: str, entries: str, k: str, place: 
 
     `place` is its place among the program's arrays.
     """
-    f.branch(f"icmp eq ptr {entries}, null", "new", "given")
+    f.decide(f"icmp eq ptr {entries}, null", "new", "given")
     f.label("given")
-    entry = f.emit(f"call ptr @PyTuple_GetItem(ptr {entries}, i64 {k})")
-    f.branch(f"icmp eq ptr {entry}, @python_none", "new", "mine")
+    entry = f.call("ptr", "@PyTuple_GetItem", f"ptr {entries}, i64 {k}")
+    f.decide(f"icmp eq ptr {entry}, @python_none", "new", "mine")
     f.label("mine")
     arguments = f"ptr {entry}, ptr {program}, ptr {table}, i64 {place}"
     f.require(f"call i1 @is_usable({arguments})", "decline")
-    f.line(f"call void @Py_IncRef(ptr {entry})")
+    f.call("void", "@Py_IncRef", f"ptr {entry}")
     taken = f.current_label
-    f.line("br label %placed")
+    f.jump("placed")
     f.label("new")
-    new = f.emit(f"call ptr @new_result(ptr {f.array(program, place)})")
+    new = f.call("ptr", "@new_result", f"ptr {f.array(program, place)}")
     f.require(f"icmp ne ptr {new}, null", "raise")
     fresh = f.current_label
-    f.line("br label %placed")
+    f.jump("placed")
     f.label("placed")
-    return f.emit(f"phi ptr [ {entry}, %{taken} ], [ {new}, %{fresh} ]")
+    return f.phi("ptr", [(entry, taken), (new, fresh)])

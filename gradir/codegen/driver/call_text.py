@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from gradir.codegen.text.functions import FunctionText
+from gradir.codegen.text.fixed_text import declarations
+from gradir.codegen.text.writer import FunctionWriter
 
 # The records that the text reads, as names and LLVM types of their fields.
 RECORDS: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType(
@@ -138,33 +139,31 @@ def module(*functions: str) -> str:
         for name, fields in RECORDS.items()
     ]
     lines += [f"@{name} = external global i8" for name in (*OBJECTS, ARRAY_TYPE)]
-    for name, signature in {**PYTHON_FUNCTIONS, **NUMPY_FUNCTIONS}.items():
-        result, _, parameters = signature.partition(" ")
-        lines.append(f"declare {result} @{name}{parameters}")
+    lines.append(declarations({**PYTHON_FUNCTIONS, **NUMPY_FUNCTIONS}))
     return "\n".join([*lines, *functions])
 
 
-class CallText(FunctionText):
+class CallText(FunctionWriter):
     """The text of one function, with fields of records, and tests that leave a straight line."""
 
     def field(self, record: str, pointer: str, name: str) -> str:
         """The value of a field."""
         place, type_ = self._field(record, pointer, name)
-        return self.emit(f"load {type_}, ptr {place}", name)
+        return self.load(type_, 1, place)
 
     def set_field(self, record: str, pointer: str, name: str, value: str) -> None:
         """Store the value of a field."""
         place, type_ = self._field(record, pointer, name)
-        self.line(f"store {type_} {value}, ptr {place}")
+        self.store(type_, 1, place, value)
 
     def _field(self, record: str, pointer: str, name: str) -> tuple[str, str]:
         k = [field for field, _ in RECORDS[record]].index(name)
-        place = self.emit(f"getelementptr %{record}, ptr {pointer}, i32 0, i32 {k}")
+        place = self.emit(f"getelementptr %{record}, ptr {pointer}, i32 0, i32 {k}", name)
         return place, RECORDS[record][k][1]
 
     def word(self, pointer: str, index: str) -> str:
         """The place of a word."""
-        return self.emit(f"getelementptr i64, ptr {pointer}, i64 {index}")
+        return self.address("i64", pointer, index)
 
     def array(self, program: str, index: str) -> str:
         """The place of an array's record."""
@@ -174,20 +173,20 @@ class CallText(FunctionText):
     def require(self, condition: str, otherwise: str) -> None:
         """Go on where an instruction gives true, else to a label."""
         going = self.fresh("going")
-        self.line(f"br i1 {self.emit(condition)}, label %{going}, label %{otherwise}")
+        self.branch(self.emit(condition), going, otherwise)
         self.label(going)
 
-    def branch(self, condition: str, then: str, otherwise: str) -> None:
-        self.line(f"br i1 {self.emit(condition)}, label %{then}, label %{otherwise}")
+    def decide(self, condition: str, then: str, otherwise: str) -> None:
+        """Go to a label by what an instruction gives."""
+        self.branch(self.emit(condition), then, otherwise)
 
     def function(self, result: str, name: str, parameters: str, linkage: str = "internal ") -> str:
         """The definition of a function with this text."""
-        head = f"define {linkage}{result} @{name}({parameters}) nounwind"
-        return f"{head} {{\nentry:\n{self.text()}\n}}\n"
+        return self.define(name, parameters, "nounwind", linkage, result)
 
     def predicate(self, name: str, parameters: str) -> str:
         """The definition of a function that gives true at the end of this text, false at `no`."""
-        self.line("ret i1 true")
+        self.ret("i1 true")
         self.label("no")
-        self.line("ret i1 false")
+        self.ret("i1 false")
         return self.function("i1", name, parameters)

@@ -6,56 +6,41 @@ from collections.abc import Sequence
 
 from gradir.codegen.driver import pool
 from gradir.codegen.text.callback_functions import POLL_SYMBOL
-from gradir.codegen.text.functions import FunctionText
 from gradir.codegen.text.kernel import ERROR_RECORD_BYTES
 from gradir.codegen.text.table import TABLE_THREADS
 from gradir.codegen.text.target import MachineTarget
+from gradir.codegen.text.writer import FunctionWriter
 
 ENTRY = "gradir_entry"
 
 
-def serial_entry(
-    target: MachineTarget, records: Sequence[tuple[int, int]], ends: Sequence[str] = ()
-) -> str:
-    """`@gradir_entry(ptr %table)` for a driver that never shares work.
-
-    `records` are the kernels' error records: their word in the table, and what to add to the code.
-    `ends` are functions of the table that are called after the driver.
-    """
-    return f"""
-define void @{ENTRY}(ptr %table) {target.attributes} {{
-  call void @gradir_driver(ptr %table, i64 0, i64 1, ptr null)
-  {_calls(records, ends)}
-  ret void
-}}
-{_errors(target, records)}"""
-
-
-def parallel_entry(
+def entry_function(
     target: MachineTarget,
     records: Sequence[tuple[int, int]],
     ends: Sequence[str] = (),
+    is_parallel: bool = False,
     polls: bool = False,
 ) -> str:
-    """`@gradir_entry(ptr %table)`, with as many threads as the table asks for.
+    """`@gradir_entry(ptr %table)`, if `is_parallel` with as many threads as the table asks for.
 
-    `polls`: whether the call can be ended from outside, so that a thread that waits has to look.
+    `records` are the kernels' error records: their word in the table, and what to add to the code.
+    `ends` are functions of the table that are called after the driver. `polls`: whether the call
+    can be ended from outside, so that a thread that waits has to look.
     """
-    poll = f"@{POLL_SYMBOL}" if polls else "null"
-    return f"""{pool.DECLARATIONS}
-define void @{ENTRY}(ptr %table) {target.attributes} {{
-  %word = getelementptr i64, ptr %table, i64 {TABLE_THREADS}
-  %threads = load i64, ptr %word, align 8
-  call void @{pool.RUN}(ptr @gradir_driver, ptr %table, i64 %threads, ptr {poll})
-  {_calls(records, ends)}
-  ret void
-}}
-{_errors(target, records)}"""
-
-
-def _calls(records: Sequence[tuple[int, int]], ends: Sequence[str]) -> str:
-    names = [*(["gradir_errors"] if records else []), *ends]
-    return "\n  ".join(f"call void @{name}(ptr %table)" for name in names)
+    f = FunctionWriter()
+    if is_parallel:
+        threads = f.load("i64", 1, f.address("i64", "%table", TABLE_THREADS))
+        poll = f"@{POLL_SYMBOL}" if polls else "null"
+        given = f"ptr @gradir_driver, ptr %table, i64 {threads}, ptr {poll}"
+        f.call("void", f"@{pool.RUN}", given)
+    else:
+        f.call("void", "@gradir_driver", "ptr %table, i64 0, i64 1, ptr null")
+    for name in (*(["gradir_errors"] if records else []), *ends):
+        f.call("void", f"@{name}", "ptr %table")
+    f.ret()
+    entry = f.define(ENTRY, "ptr %table", target.attributes, linkage="")
+    declared = [pool.DECLARATIONS] if is_parallel else []
+    return "\n".join([*declared, entry, _errors(target, records)])
 
 
 def _errors(target: MachineTarget, records: Sequence[tuple[int, int]]) -> str:
@@ -63,21 +48,17 @@ def _errors(target: MachineTarget, records: Sequence[tuple[int, int]]) -> str:
     function without records: LLVM takes as long for an empty one as for a small kernel."""
     if not records:
         return ""
-    f = FunctionText()
+    f = FunctionWriter()
     for word, base in records:
-        record = f.emit(f"getelementptr i64, ptr %table, i64 {word}")
-        code = f.emit(f"load i64, ptr {record}, align 8")
-        with f.when(f.emit(f"icmp ne i64 {code}, 0")):
-            f.line(f"store i64 0, ptr {record}, align 8")
-            earlier = f.emit("load i64, ptr %table, align 8")
-            with f.when(f.emit(f"icmp eq i64 {earlier}, 0")):
-                f.line(f"store i64 {f.emit(f'add i64 {code}, {base}')}, ptr %table, align 8")
+        record = f.address("i64", "%table", word)
+        code = f.load("i64", 1, record)
+        with f.when(f.compare("ne", "i64", 1, code, "0")):
+            f.store("i64", 1, record, "0")
+            earlier = f.load("i64", 1, "%table")
+            with f.when(f.compare("eq", "i64", 1, earlier, "0")):
+                f.store("i64", 1, "%table", f.binary("add", "i64", 1, code, str(base)))
                 for offset in range(1, ERROR_RECORD_BYTES // 8):
-                    here = f.emit(f"getelementptr i64, ptr {record}, i64 {offset}")
-                    there = f.emit(f"getelementptr i64, ptr %table, i64 {offset}")
-                    value = f.emit(f"load i64, ptr {here}, align 8")
-                    f.line(f"store i64 {value}, ptr {there}, align 8")
-    return (
-        f"define internal void @gradir_errors(ptr %table) {target.attributes} {{\nentry:\n"
-        f"{f.text()}\n  ret void\n}}\n"
-    )
+                    here, there = (f.address("i64", at, offset) for at in (record, "%table"))
+                    f.store("i64", 1, there, f.load("i64", 1, here))
+    f.ret()
+    return f.define("gradir_errors", "ptr %table", target.attributes)

@@ -11,9 +11,9 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from gradir.codegen.text.functions import FunctionText
 from gradir.codegen.text.kernel import ERROR_BOUND, ERROR_INDEX
 from gradir.codegen.text.target import MachineTarget
+from gradir.codegen.text.writer import FunctionWriter
 
 POINTER, CAPACITY, ROW, FAILED = 0, 1, 2, 3
 RECORDS_WORDS = 4
@@ -32,12 +32,6 @@ MOST_BYTES = 1 << 62
 
 # In place of a bound in the error record: -4 and below is a limit of bytes, -3 that no memory is.
 NO_MEMORY = -3
-
-
-GROW_DECLARATIONS = frozenset(
-    f"declare i64 @llvm.{name}.i64(i64, i64)" for name in ("umax", "umin")
-)
-"""What the text of `grow_function` declares itself."""
 
 
 def as_limit(number: int) -> int:
@@ -59,8 +53,6 @@ def grow_function(target: MachineTarget) -> str:
     none = as_limit(NO_MEMORY)
     return f"""
 declare ptr @gradir_realloc(ptr, i64)
-declare i64 @llvm.umax.i64(i64, i64)
-declare i64 @llvm.umin.i64(i64, i64)
 
 define internal void @gradir_grow(ptr %records, i64 %count, i64 %stride, i64 %size, i64 %limit,
     i64 %code, ptr %error) noinline {target.attributes} {{
@@ -125,21 +117,18 @@ def trim_function(target: MachineTarget, growing: Sequence[tuple[int, int, int]]
 
     `growing` as in `CompiledProgram`; what belongs to a result is left to the caller.
     """
-    f = FunctionText()
+    f = FunctionWriter()
     for word, stride, kept in growing:
         if kept >= 0:
             continue
-        records = f.emit(f"getelementptr i64, ptr %table, i64 {word}")
-        place = f.emit(f"getelementptr i64, ptr {records}, i64 {CAPACITY}")
-        capacity = f.emit(f"load i64, ptr {place}, align 8")
-        with f.when(f.emit(f"icmp ugt i64 {capacity}, {KEPT_BYTES // stride}")):
-            old = f.emit(f"load ptr, ptr {records}, align 8")
-            new = f.emit(f"call ptr @gradir_realloc(ptr {old}, i64 {stride})")
-            failed = f.emit(f"icmp eq ptr {new}, null")
-            left = f.emit(f"select i1 {failed}, ptr {old}, ptr {new}")
-            f.line(f"store ptr {left}, ptr {records}, align 8")
-            f.line(f"store i64 0, ptr {place}, align 8")
-    return (
-        f"define internal void @gradir_trim(ptr %table) {target.attributes} {{\nentry:\n"
-        f"{f.text()}\n  ret void\n}}\n"
-    )
+        records = f.address("i64", "%table", word)
+        place = f.address("i64", records, CAPACITY)
+        capacity = f.load("i64", 1, place)
+        with f.when(f.compare("ugt", "i64", 1, capacity, str(KEPT_BYTES // stride))):
+            old = f.load("ptr", 1, records)
+            new = f.call("ptr", "@gradir_realloc", f"ptr {old}, i64 {stride}")
+            failed = f.compare("eq", "ptr", 1, new, "null")
+            f.store("ptr", 1, records, f.select("ptr", 1, failed, old, new))
+            f.store("i64", 1, place, "0")
+    f.ret()
+    return f.define("gradir_trim", "ptr %table", target.attributes)

@@ -116,13 +116,13 @@ class KernelCache:
 
     def error_of(self, emitted: EmittedKernel) -> str:
         """What a kernel is handed as its error record."""
-        return "%table" if emitted.error is None else self.table.pointer(emitted.error, "error")
+        return "%table" if emitted.error is None else self.table.pointer(emitted.error)
 
     def own_error(self) -> str:
         """The error record of the driver's own checks."""
         if self._own_record is None:
             self._own_record = self.table.take(ERROR_RECORD_BYTES // 8)
-        return self.table.pointer(self._own_record, "error")
+        return self.table.pointer(self._own_record)
 
     def finish(self, messages: list[str]) -> None:
         """Append the messages of the driver's own checks, behind those of all kernels."""

@@ -22,7 +22,7 @@ from gradir.codegen.bodies.op_table import OPS
 from gradir.codegen.driver.loop_split import Split, split
 from gradir.codegen.driver.scalars import ScalarCode
 from gradir.codegen.driver.threads import Use
-from gradir.codegen.text.instructions import bytes_of, kind_of
+from gradir.codegen.text.kinds import bytes_of, kind_of
 from gradir.codegen.text.target import MachineTarget
 from gradir.dialects.base.shapes import element_of, shape_of
 from gradir.dialects.loopnest.buffer_ops import (
@@ -60,7 +60,8 @@ class LoopBlocks:
         if self._free:
             return self._free.pop()
         size = self.target.vector_bytes
-        return self.scalars.work.early(f"alloca [{size} x i8], align {size}", "ahead")
+        with self.scalars.f.early():
+            return self.scalars.f.allocate("i8", size, size, "ahead")
 
     def _split(self, loop: scf.ForOp) -> Split | None:
         writes = set[Use]()
@@ -109,20 +110,20 @@ class LoopBlock:
         for op in self.split.first:
             self._emit_first(op)
         count = self._count()
-        self.mask = self.scalars.memory.first_lanes(self.lanes, count)
+        self.mask = self.scalars.f.first_lanes(self.lanes, count)
         for op in self.split.together:
             self.vectors[op.results[0]] = self._emit_together(op)
         for value, slot in self.slots.items():
             kind = kind_of(value.type)
-            self.scalars.memory.store(kind, self.lanes, slot, self.vectors[value])
+            self.scalars.f.store(kind, self.lanes, slot, self.vectors[value])
         return count
 
     def resume(self, lane: str) -> None:
         """At the start of iteration `lane` of a block: load its values from the stack."""
-        memory = self.scalars.memory
+        f = self.scalars.f
         for value, slot in self.slots.items():
             kind = kind_of(value.type)
-            self.scalars.names[value] = memory.load(kind, 1, memory.address(kind, slot, lane))
+            self.scalars.names[value] = f.load(kind, 1, f.address(kind, slot, lane))
 
     def end(self) -> None:
         """After the loop."""
@@ -136,7 +137,7 @@ class LoopBlock:
         return self.scalars.place_of(value).pointer if name is None else name
 
     def _emit_first(self, op: Operation) -> None:
-        memory, result = self.scalars.memory, op.results[0]
+        f, result = self.scalars.f, op.results[0]
         match op:
             case CheckOffsetOp():
                 self.firsts[result] = self._clamp(op)
@@ -145,52 +146,52 @@ class LoopBlock:
             case ReshapeOp():
                 self.firsts[result] = self._first(op.operands[0])
             case memref.LoadOp():
-                self.firsts[result] = memory.load(kind_of(op.res.type), 1, self._address(op))
+                self.firsts[result] = f.load(kind_of(op.res.type), 1, self._address(op))
             case _:
                 names = [self._first(operand) for operand in op.operands]
-                self.firsts[result] = OPS[type(op)](memory, op, names, 1)
+                self.firsts[result] = OPS[type(op)](f, op, names, 1)
 
     def _clamp(self, op: CheckOffsetOp) -> str:
-        index, memory = self._first(op.index), self.scalars.memory
+        index, f = self._first(op.index), self.scalars.f
         self.checked.append((op, index))
-        above = memory.intrinsic("smax", "i64", 1, index, "0")
-        return memory.intrinsic("smin", "i64", 1, above, str(max(op.bound.value.data - 1, 0)))
+        above = f.intrinsic("smax", "i64", 1, index, "0")
+        return f.intrinsic("smin", "i64", 1, above, str(max(op.bound.value.data - 1, 0)))
 
     def _window(self, op: WindowOp) -> str:
         pointer, kind = self._first(op.source), kind_of(element_of(op.source.type))
         if isinstance(op.source.owner, RecordsOp | RecordsAtOp):
-            pointer = self.scalars.text.emit(f"load ptr, ptr {pointer}, align 8")
-        return self.scalars.memory.address(kind, pointer, self._first(op.offset))
+            pointer = self.scalars.f.load("ptr", 1, pointer)
+        return self.scalars.f.address(kind, pointer, self._first(op.offset))
 
     def _address(self, op: memref.LoadOp) -> str:
         """Where the first iteration loads from."""
-        kind, memory = kind_of(op.res.type), self.scalars.memory
+        kind, f = kind_of(op.res.type), self.scalars.f
         pointer, step = self._first(op.memref), 1
         for index, extent in zip(
             reversed(op.indices), reversed(shape_of(op.memref.type)), strict=True
         ):
-            offset = memory.binary("mul", "i64", 1, self._first(index), str(step))
-            pointer = memory.address(kind, pointer, offset)
+            offset = f.binary("mul", "i64", 1, self._first(index), str(step))
+            pointer = f.address(kind, pointer, offset)
             step *= extent
         return pointer
 
     def _count(self) -> str:
         """How many iterations the block has: all that are left, or one if an offset is outside."""
-        text, memory = self.scalars.text, self.scalars.memory
+        f = self.scalars.f
         index, upper = (self._first(v) for v in (self.loop.body.block.args[0], self.loop.ub))
         step = self.split.steps[self.loop.body.block.args[0]]
-        before = memory.binary("sub", "i64", 1, memory.binary("sub", "i64", 1, upper, index), "1")
+        before = f.binary("sub", "i64", 1, f.binary("sub", "i64", 1, upper, index), "1")
         if step > 1:
-            before = memory.binary("udiv", "i64", 1, before, str(step))
-        last = memory.intrinsic("umin", "i64", 1, before, str(self.lanes - 1))
-        count = memory.binary("add", "i64", 1, last, "1")
+            before = f.binary("udiv", "i64", 1, before, str(step))
+        last = f.intrinsic("umin", "i64", 1, before, str(self.lanes - 1))
+        count = f.binary("add", "i64", 1, last, "1")
         for op, offset in self.checked:
             bound = op.bound.value.data
-            way = memory.binary("mul", "i64", 1, last, str(self.split.steps[op.result]))
-            end = memory.binary("add", "i64", 1, offset, way)
-            both = [text.emit(f"icmp ult i64 {o}, {bound}") for o in (offset, end)]
-            inside = memory.binary("and", "i1", 1, *both)
-            count = memory.select("i64", 1, inside, count, "1")
+            way = f.binary("mul", "i64", 1, last, str(self.split.steps[op.result]))
+            end = f.binary("add", "i64", 1, offset, way)
+            both = [f.emit(f"icmp ult i64 {o}, {bound}") for o in (offset, end)]
+            inside = f.binary("and", "i1", 1, *both)
+            count = f.select("i64", 1, inside, count, "1")
         return count
 
     # All iterations.
@@ -198,17 +199,17 @@ class LoopBlock:
     def _vector(self, value: SSAValue) -> str:
         if value in self.vectors:
             return self.vectors[value]
-        kind, memory = kind_of(value.type), self.scalars.memory
+        kind, f = kind_of(value.type), self.scalars.f
         first, step = self._first(value), self.split.steps.get(value, 0)
         if step:
-            return memory.lane_numbers(self.lanes, first, step, kind)
-        return memory.splat(kind, self.lanes, first)
+            return f.lane_numbers(self.lanes, first, step, kind)
+        return f.splat(kind, self.lanes, first)
 
     def _emit_together(self, op: Operation) -> str:
-        memory = self.scalars.memory
+        f = self.scalars.f
         if not isinstance(op, memref.LoadOp):
             names = [self._vector(operand) for operand in op.operands]
-            return OPS[type(op)](memory, op, names, self.lanes)
+            return OPS[type(op)](f, op, names, self.lanes)
         kind = kind_of(op.res.type)
         stride = self.split.strides[op] // bytes_of(kind)
-        return memory.load_strided(kind, self.lanes, self._address(op), stride, self.mask)
+        return f.load_strided(kind, self.lanes, self._address(op), stride, self.mask)

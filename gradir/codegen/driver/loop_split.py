@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, Operation, SSAValue
 
 from gradir.codegen.bodies.op_table import OPS, VECTOR_MATH
-from gradir.codegen.text.instructions import bytes_of, kind_of
+from gradir.codegen.text.kinds import bytes_of, kind_of
 from gradir.dialects.base.constants import constant_integer
 from gradir.dialects.base.shapes import element_of, shape_of
 from gradir.dialects.loopnest.buffer_ops import CheckOffsetOp, RecordsAtOp, RecordsOp, WindowOp

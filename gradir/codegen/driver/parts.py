@@ -44,20 +44,24 @@ class DriverParts:
         """All that is written so far is a part."""
         work = self.work
         work.join()
-        body = [*work.prologue, *work.text.lines, "  ret i1 false", work.ways_out("ret i1 true")]
-        self.texts.append(
-            f"define internal i1 @gradir_part_{len(self.texts)}({_PARAMETERS}) noinline "
-            f"{self.target.attributes} {{\nentry:\n  %first = icmp eq i64 %thread, 0\n"
-            + "\n".join(body)
-            + "\n}\n"
-        )
+        work.end("i1 false", "i1 true")
+        self.texts.append(self.define(f"gradir_part_{len(self.texts)}", "i1"))
         work.new_function()
 
-    def calls(self) -> list[str]:
+    def define(self, name: str, result: str) -> str:
+        """A function of all that is written, for all threads."""
+        text = self.work.text
+        text.prologue.insert(0, "  %first = icmp eq i64 %thread, 0")
+        attributes = f"noinline {self.target.attributes}"
+        return text.define(name, _PARAMETERS, attributes, result=result)
+
+    def calls(self) -> None:
         """The body of the driver."""
-        lines: list[str] = []
+        text = self.work.text
         for k in range(len(self.texts)):
-            lines.append(f"  %stopped.{k} = call i1 @gradir_part_{k}({_PARAMETERS})")
-            lines.append(f"  br i1 %stopped.{k}, label %{RETURN}, label %part.{k}")
-            lines.append(f"part.{k}:")
-        return [*lines, f"  br label %{RETURN}", f"{RETURN}:", "  ret void"]
+            stopped, following = text.call("i1", f"@gradir_part_{k}", _PARAMETERS), f"part.{k}"
+            text.branch(stopped, RETURN, following)
+            text.label(following)
+        text.jump(RETURN)
+        text.label(RETURN)
+        text.ret()

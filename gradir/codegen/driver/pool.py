@@ -18,9 +18,10 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from gradir.codegen.text.clock import CLOCK, CLOCK_TYPE, now_function
-from gradir.codegen.text.functions import FunctionText
+from gradir.codegen.text.fixed_text import declarations, place
 from gradir.codegen.text.table import TABLE_STOP
 from gradir.codegen.text.target import MachineTarget
+from gradir.codegen.text.writer import FunctionWriter
 
 RUN, BARRIER, WORKER, POOL = "gradir_run", "gradir_barrier", "gradir_worker", "gradir_pool"
 
@@ -91,24 +92,18 @@ since the last barrier all threads had about the same to do, so that a wait is l
 
 def pool_functions(target: MachineTarget) -> str:
     """The module."""
-    declared = (t.replace(" (", f" @{n}(", 1) for n, t in LIBRARY_FUNCTIONS.items())
-    lines = [f"declare {declaration}" for declaration in declared]
-    lines.append(f"@{POOL} = external global i8")
+    lines = [declarations(LIBRARY_FUNCTIONS), f"@{POOL} = external global i8"]
     if target.streaming:
         lines.append("declare void @llvm.x86.sse2.pause()")
     parts = (_spread(), _run(target), _worker(target), _sleep(), _barrier(target))
     return "\n".join([*lines, now_function("now"), *parts])
 
 
-def is_alone(text: FunctionText, barrier: str) -> str:
+def is_alone(text: FunctionWriter, barrier: str) -> str:
     """Whether thread 0 goes on alone, or always was."""
-    place = text.emit(f"getelementptr i8, ptr {barrier}, i64 {BARRIER_GENERATION}")
+    place = text.address("i8", barrier, BARRIER_GENERATION)
     generation = text.emit(f"load atomic i64, ptr {place} monotonic, align 8")
     return text.emit(f"icmp ne i64 {text.emit(f'and i64 {generation}, {ALONE}')}, 0")
-
-
-def _field(name: str, base: str, offset: int) -> str:
-    return f"%{name} = getelementptr i8, ptr {base}, i64 {offset}"
 
 
 def _pause(target: MachineTarget) -> str:
@@ -121,7 +116,7 @@ def _run(target: MachineTarget) -> str:
 define void @{RUN}(ptr %driver, ptr %table, i64 %threads, ptr %poll) {{
 entry:
   %own = alloca [{BARRIER_BYTES} x i8], align 64
-  {_field("helpers.place", f"@{POOL}", POOL_HELPERS)}
+  {place("helpers.place", f"@{POOL}", POOL_HELPERS)}
   %helpers = load atomic i64, ptr %helpers.place acquire, align 8
   %most = add i64 %helpers, 1
   %few = icmp slt i64 %threads, %most
@@ -133,33 +128,33 @@ take:
   %taken = extractvalue {{ i64, i1 }} %pair, 1
   br i1 %taken, label %fork, label %direct
 direct:
-  {_field("own.table", "%own", BARRIER_TABLE)}
+  {place("own.table", "%own", BARRIER_TABLE)}
   store ptr %table, ptr %own.table
-  {_field("own.generation", "%own", BARRIER_GENERATION)}
+  {place("own.generation", "%own", BARRIER_GENERATION)}
   store i64 {ALONE}, ptr %own.generation
   call void %driver(ptr %table, i64 0, i64 1, ptr %own)
   ret void
 fork:
-  {_field("barrier", f"@{POOL}", POOL_BARRIER)}
-  {_field("barrier.table", "%barrier", BARRIER_TABLE)}
+  {place("barrier", f"@{POOL}", POOL_BARRIER)}
+  {place("barrier.table", "%barrier", BARRIER_TABLE)}
   store ptr %table, ptr %barrier.table
-  {_field("barrier.poll", "%barrier", BARRIER_POLL)}
+  {place("barrier.poll", "%barrier", BARRIER_POLL)}
   store ptr %poll, ptr %barrier.poll
-  {_field("lost", "%barrier", BARRIER_LOST)}
+  {place("lost", "%barrier", BARRIER_LOST)}
   store i64 0, ptr %lost
-  {_field("begin", "%barrier", BARRIER_BEGIN)}
+  {place("begin", "%barrier", BARRIER_BEGIN)}
   %now = call i64 @now()
   store i64 %now, ptr %begin
-  {_field("job", f"@{POOL}", POOL_JOB)}
+  {place("job", f"@{POOL}", POOL_JOB)}
   store ptr %driver, ptr %job
-  {_field("job.table", "%job", 8)}
+  {place("job.table", "%job", 8)}
   store ptr %table, ptr %job.table
-  {_field("job.count", "%job", 16)}
+  {place("job.count", "%job", 16)}
   store i64 %count, ptr %job.count
   {_store_cpu()}
-  {_field("generation", "%barrier", BARRIER_GENERATION)}
+  {place("generation", "%barrier", BARRIER_GENERATION)}
   store i64 0, ptr %generation
-  {_field("busy", "%job", 32)}
+  {place("busy", "%job", 32)}
   %helping = sub i64 %count, 1
   store atomic i64 %helping, ptr %busy monotonic, align 8
   br label %call
@@ -171,13 +166,13 @@ call:
   %jobs = load atomic i64, ptr %box monotonic, align 8
   %job.number = add i64 %jobs, 1
   store atomic i64 %job.number, ptr %box seq_cst, align 8
-  {_field("asleep.place", "%box", BOX_ASLEEP)}
+  {place("asleep.place", "%box", BOX_ASLEEP)}
   %asleep = load atomic i64, ptr %asleep.place seq_cst, align 8
   %sleeps = icmp ne i64 %asleep, 0
   br i1 %sleeps, label %wake, label %called
 wake:
-  {_field("mutex", "%box", BOX_MUTEX)}
-  {_field("condition", "%box", BOX_CONDITION)}
+  {place("mutex", "%box", BOX_MUTEX)}
+  {place("condition", "%box", BOX_CONDITION)}
   call i32 @pthread_mutex_lock(ptr %mutex)
   call i32 @pthread_cond_signal(ptr %condition)
   call i32 @pthread_mutex_unlock(ptr %mutex)
@@ -219,7 +214,7 @@ def _store_cpu() -> str:
         return ""
     return f"""%cpu.32 = call i32 @sched_getcpu()
   %cpu = sext i32 %cpu.32 to i64
-  {_field("job.cpu", "%job", 24)}
+  {place("job.cpu", "%job", 24)}
   store i64 %cpu, ptr %job.cpu"""
 
 
@@ -228,13 +223,13 @@ def _worker(target: MachineTarget) -> str:
     return f"""
 define ptr @{WORKER}(ptr %box) {{
 entry:
-  {_field("number.place", "%box", BOX_THREAD)}
+  {place("number.place", "%box", BOX_THREAD)}
   %number = load i64, ptr %number.place
-  {_field("barrier", f"@{POOL}", POOL_BARRIER)}
-  {_field("job", f"@{POOL}", POOL_JOB)}
-  {_field("job.table", "%job", 8)}
-  {_field("job.count", "%job", 16)}
-  {_field("busy", "%job", 32)}
+  {place("barrier", f"@{POOL}", POOL_BARRIER)}
+  {place("job", f"@{POOL}", POOL_JOB)}
+  {place("job.table", "%job", 8)}
+  {place("job.count", "%job", 16)}
+  {place("busy", "%job", 32)}
   br label %idle
 idle:
   %seen = phi i64 [ 0, %entry ], [ %jobs, %work ]
@@ -276,9 +271,9 @@ def _sleep() -> str:
     return f"""
 define internal void @sleep_until_called(ptr %box, i64 %seen) {{
 entry:
-  {_field("mutex", "%box", BOX_MUTEX)}
-  {_field("condition", "%box", BOX_CONDITION)}
-  {_field("asleep", "%box", BOX_ASLEEP)}
+  {place("mutex", "%box", BOX_MUTEX)}
+  {place("condition", "%box", BOX_CONDITION)}
+  {place("asleep", "%box", BOX_ASLEEP)}
   call i32 @pthread_mutex_lock(ptr %mutex)
   store atomic i64 1, ptr %asleep seq_cst, align 8
   br label %look
@@ -310,7 +305,7 @@ define internal void @spread(ptr %job) {
 }"""
     return f"""
 define internal void @spread(ptr %job) {{
-  {_field("job.cpu", "%job", 24)}
+  {place("job.cpu", "%job", 24)}
   %first = load i64, ptr %job.cpu
   %cpu.32 = call i32 @sched_getcpu()
   %cpu = sext i32 %cpu.32 to i64
@@ -352,9 +347,9 @@ def _barrier(target: MachineTarget) -> str:
     return f"""
 define i64 @{BARRIER}(ptr %barrier, i64 %thread, i64 %threads, i64 %even) {{
 entry:
-  {_field("table.place", "%barrier", BARRIER_TABLE)}
-  {_field("lost.place", "%barrier", BARRIER_LOST)}
-  {_field("generation", "%barrier", BARRIER_GENERATION)}
+  {place("table.place", "%barrier", BARRIER_TABLE)}
+  {place("lost.place", "%barrier", BARRIER_LOST)}
+  {place("generation", "%barrier", BARRIER_GENERATION)}
   %before = load atomic i64, ptr %generation acquire, align 8
   %alone.bit = and i64 %before, {ALONE}
   %is.alone = icmp ne i64 %alone.bit, 0
@@ -378,7 +373,7 @@ open:
   %is.slow = icmp ugt i64 %lost, {LOST_NANOSECONDS}
   br i1 %is.slow, label %judge, label %release
 judge:
-  {_field("begin.place", "%barrier", BARRIER_BEGIN)}
+  {place("begin.place", "%barrier", BARRIER_BEGIN)}
   %begin = load i64, ptr %begin.place
   %judged = call i64 @now()
   %elapsed = sub i64 %judged, %begin

@@ -22,9 +22,8 @@ from xdsl.ir import Block, Operation, SSAValue
 from gradir.codegen.driver.attributes import parameters_of, tapes_of
 from gradir.codegen.driver.buffers import BufferTable
 from gradir.codegen.driver.costs import driver_costs
-from gradir.codegen.driver.entry import parallel_entry, serial_entry
+from gradir.codegen.driver.entry import entry_function
 from gradir.codegen.driver.growing_memory import (
-    GROW_DECLARATIONS,
     grow_function,
     trim_function,
 )
@@ -52,10 +51,11 @@ from gradir.codegen.text.callback_functions import (
     WAIT,
 )
 from gradir.codegen.text.control_flow import ControlFlow
-from gradir.codegen.text.functions import FunctionText
-from gradir.codegen.text.instructions import kind_of
-from gradir.codegen.text.polls import POLL_DECLARATION, UNLIKELY_DEFINITION, Polls
+from gradir.codegen.text.functions import METADATA
+from gradir.codegen.text.kinds import kind_of
+from gradir.codegen.text.polls import POLL_DECLARATION, Polls
 from gradir.codegen.text.target import MachineTarget
+from gradir.codegen.text.writer import FunctionWriter
 from gradir.codegen.vector_math import collect
 from gradir.codegen.vector_math.target_functions import complete
 from gradir.dialects.base.deferred import deferred
@@ -98,14 +98,14 @@ class _Driver:
         self, function: func.FuncOp, target: MachineTarget, threads: int, profile: bool = False
     ):
         self.function, self.target = function, target
-        self.text = FunctionText()
+        self.text = FunctionWriter()
         self.work = SharedWork(self.text, threads)
-        self.table = TableWords(self.work)
+        self.table = TableWords(self.text)
         self.stopwatch: Stopwatch | None = None
         self.host_calls: list[HostCallSite] = []
         # the async and started calls of the block that have not been waited for
         self.started: list[tuple[int, HostInvokeOp]] = []
-        self.buffers = BufferTable(function, self.work, self.table)
+        self.buffers = BufferTable(function, self.text, self.table)
         self.parts = DriverParts(self.work, target)
         self.kernels = KernelCache(target, self.work, self.buffers)
         self.scalars = ScalarCode(
@@ -241,16 +241,16 @@ class _Driver:
 
     def flow_alone(self, op: Operation, uses: Sequence[Use]) -> None:
         """Thread 0 runs it, and hands the scalar results to the others through memory."""
-        names, memory = self.scalars.names, self.scalars.memory
+        names, f = self.scalars.names, self.scalars.f
         results = [r for r in op.results if r.first_use is not None]
         slots = [self.buffers.new_slot() for _ in results]
         with self.work.alone([*uses, *(slot.use(writes=True)[0] for slot in slots)]):
             self.control.emit(op)
             for result, slot in zip(results, slots, strict=True):
-                memory.store(kind_of(result.type), 1, slot.pointer, names[result])
+                f.store(kind_of(result.type), 1, slot.pointer, names[result])
         self.work.on_all_threads([slot.use(writes=False)[0] for slot in slots])
         for result, slot in zip(results, slots, strict=True):
-            names[result] = memory.load(kind_of(result.type), 1, slot.pointer)
+            names[result] = f.load(kind_of(result.type), 1, slot.pointer)
 
     # Host calls and kernels.
 
@@ -305,16 +305,17 @@ class _Driver:
 
         The call ends here where a function raises, or a signal's handler meanwhile.
         """
-        table = self.work.early(f"alloca [{max(len(operands), 1)} x ptr], align 8", "buffers")
+        with self.text.early():
+            table = self.text.allocate("ptr", max(len(operands), 1), 8, "buffers")
         self.work.on_thread_zero([*uses])
         for k, operand in enumerate(operands):
-            place = self.text.emit(f"getelementptr ptr, ptr {table}, i64 {k}")
-            self.text.line(f"store ptr {self.buffers.pointer(operand)}, ptr {place}, align 8")
+            place = self.text.address("ptr", table, k)
+            self.text.store("ptr", 1, place, self.buffers.pointer(operand))
         code = ACTIONS * number + action
         arguments = f"ptr @{HOST_RECORDS}, i64 {code}, ptr {table}, ptr %table"
         watch = self.stopwatch
         with nullcontext() if watch is None else watch.around(watch.host(op), action == CALL):
-            stopped = self.text.emit(f"call i64 @{HOST_SYMBOL}({arguments})")
+            stopped = self.text.call("i64", f"@{HOST_SYMBOL}", arguments)
         self.polls.leave_if(stopped)
 
     def loop(self, op: KernelOp) -> None:
@@ -351,7 +352,7 @@ class _Driver:
         self.work.finish()
         if self.buffers.is_long_list:
             self.cut()
-        self.kernels.finish(self.scalars.needs.messages)
+        self.kernels.finish(self.text.needs.messages)
         arena, inputs, results = parameters_of(self.function)
         return CompiledProgram(
             name=self.function.sym_name.data,
@@ -375,47 +376,31 @@ class _Driver:
 
     def module_text(self) -> str:
         kernels = [emitted.kernel for emitted in self.kernels.all()]
-        ours = self.scalars.needs
-        functions = frozenset(ours.functions).union(*(k.functions for k in kernels))
-        declarations = frozenset(ours.declarations).union(*(k.declarations for k in kernels))
-        if self.scalars.grows:
-            declarations -= GROW_DECLARATIONS
+        ours = frozenset(self.text.needs.functions)
+        functions = ours.union(*(k.functions for k in kernels))
         is_parallel = self.work.shared_phases > 0
-        parts = [
-            collect(functions, self.target.scales),
-            *sorted(declarations),
-            *(k.text for k in kernels),
-        ]
+        parts = [METADATA, collect(functions, self.target.scales), *(k.text for k in kernels)]
         if self.host_calls:
             parts.append(f"declare i64 @{HOST_SYMBOL}(ptr, i64, ptr, ptr)")
             parts.append(f"@{HOST_RECORDS} = external global i8")
         if self.work.can_stop:
             parts.append(POLL_DECLARATION)
-        if self.work.can_stop or self.work.barriers:
-            parts.append(UNLIKELY_DEFINITION)
         if self.stopwatch is not None:
             parts.append(self.stopwatch.function)
         parts += [*self.parts.texts, self.driver_text()]
         if self.scalars.grows:
             parts += [grow_function(self.target), trim_function(self.target, self.buffers.growing)]
         ends = ["gradir_trim"] if self.scalars.grows else []
-        if is_parallel:
-            parts.append(
-                parallel_entry(self.target, self.kernels.records, ends, self.work.can_stop)
-            )
-        else:
-            parts.append(serial_entry(self.target, self.kernels.records, ends))
+        entry = entry_function(
+            self.target, self.kernels.records, ends, is_parallel, self.work.can_stop
+        )
+        parts.append(entry)
         return complete("\n".join(parts), self.target)
 
     def driver_text(self) -> str:
         """`@gradir_driver`, which every thread runs."""
         if self.buffers.is_long_list:
-            lines = self.parts.calls()
+            self.parts.calls()
         else:
-            lines = [*self.work.prologue, *self.polls.prologue, self.text.text(), "  ret void"]
-            lines.append(self.work.ways_out())
-        return (
-            "define internal void @gradir_driver(ptr %table, i64 %thread, i64 %threads, "
-            f"ptr %barrier) noinline {self.target.attributes} {{\nentry:\n"
-            "  %first = icmp eq i64 %thread, 0\n" + "\n".join(lines) + "\n}\n"
-        )
+            self.work.end()
+        return self.parts.define("gradir_driver", "void")

@@ -17,10 +17,11 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from gradir.codegen.bodies.op_table import OPS
 from gradir.codegen.driver.growing_memory import CAPACITY, FAILED, ROW, limit_of_machine
 from gradir.codegen.driver.threads import SharedWork, Use
-from gradir.codegen.text.functions import FunctionText
-from gradir.codegen.text.instructions import Needs, bits_of, kind_of, llvm_type
-from gradir.codegen.text.kernel import ERROR_BOUND, ERROR_INDEX, NO_BOUND, PLAIN
-from gradir.codegen.text.memory import MemoryInstructions
+from gradir.codegen.text.errors import report_error
+from gradir.codegen.text.functions import is_number
+from gradir.codegen.text.kernel import NO_BOUND, PLAIN
+from gradir.codegen.text.kinds import bits_of, kind_of, llvm_type
+from gradir.codegen.text.writer import FunctionWriter
 from gradir.dialects.base.shapes import shape_of
 from gradir.dialects.loopnest.buffer_ops import (
     BoundIfRoomOp,
@@ -58,15 +59,13 @@ class ScalarCode:
 
     def __init__(
         self,
-        text: FunctionText,
+        f: FunctionWriter,
         work: SharedWork,
         place_of: Callable[[SSAValue], BufferPlace],
         error: Callable[[], str],
     ):
-        self.text, self.work, self.place_of, self.error = text, work, place_of, error
+        self.f, self.work, self.place_of, self.error = f, work, place_of, error
         self.names: dict[SSAValue, str] = {}
-        self.needs = Needs()
-        self.memory = MemoryInstructions(text, self.needs)
         # whether anything calls @gradir_grow
         self.grows = False
 
@@ -82,7 +81,7 @@ class ScalarCode:
         if not isinstance(op, arith.ConstantOp):
             self.work.on_all_threads()
         names = [self.names[o] for o in op.operands]
-        self.names[op.results[0]] = function(self.memory, op, names, 1)
+        self.names[op.results[0]] = function(self.f, op, names, 1)
         return True
 
     def load(self, op: memref.LoadOp) -> None:
@@ -90,7 +89,7 @@ class ScalarCode:
         self.work.on_all_threads(place.use(writes=False))
         kind = kind_of(op.res.type)
         pointer = self._address(place, op.memref, op.indices)
-        self.names[op.res] = self.memory.load(kind, 1, pointer)
+        self.names[op.res] = self.f.load(kind, 1, pointer)
 
     def store(self, op: memref.StoreOp) -> None:
         place = self.place_of(op.memref)
@@ -100,7 +99,7 @@ class ScalarCode:
             self.work.on_thread_zero(place.use(writes=True), STORE_COST)
         kind = kind_of(op.value.type)
         pointer = self._address(place, op.memref, op.indices)
-        self.memory.store(kind, 1, pointer, self.names[op.value])
+        self.f.store(kind, 1, pointer, self.names[op.value])
 
     def window(self, op: WindowOp) -> None:
         """The pointer of a window, under the name that its place has."""
@@ -110,90 +109,81 @@ class ScalarCode:
         pointer = source.pointer
         if isinstance(op.source.owner, RecordsOp | RecordsAtOp):
             self.work.on_all_threads(source.use(writes=False))
-            pointer, kind = self.text.emit(f"load ptr, ptr {pointer}, align 8"), "i8"
-        start = self.memory.address(kind, pointer, self.names[op.offset])
-        self.text.line(f"{window.pointer} = getelementptr i8, ptr {start}, i64 0")
+            pointer, kind = self.f.load("ptr", 1, pointer), "i8"
+        start = self.f.address(kind, pointer, self.names[op.offset])
+        self.f.line(f"{window.pointer} = getelementptr i8, ptr {start}, i64 0")
 
     def check_offset(self, op: CheckOffsetOp) -> None:
         self.work.on_all_threads()
         index, bound = self.names[op.index], op.bound.value.data
-        wrong = self.text.emit(f"icmp uge i64 {index}, {bound}")
+        wrong = self.f.emit(f"icmp uge i64 {index}, {bound}")
         self.report(wrong, op.message.data, index, PLAIN if op.plain else bound)
-        above = self.memory.intrinsic("smax", "i64", 1, index, "0")
+        above = self.f.intrinsic("smax", "i64", 1, index, "0")
         last = str(max(bound - 1, 0))
-        self.names[op.result] = self.memory.intrinsic("smin", "i64", 1, above, last)
+        self.names[op.result] = self.f.intrinsic("smin", "i64", 1, above, last)
 
     def check_index(self, op: CheckIndexOp) -> None:
         self.work.on_all_threads()
-        index, bound, memory = self.names[op.index], op.bound.value.data, self.memory
+        index, bound, f = self.names[op.index], op.bound.value.data, self.f
         wrapped = index
         if op.from_start is None:
-            negative = self.text.emit(f"icmp slt i64 {index}, 0")
-            from_end = memory.binary("add", "i64", 1, index, str(bound))
-            wrapped = memory.select("i64", 1, negative, from_end, index)
-        wrong = self.text.emit(f"icmp uge i64 {wrapped}, {bound}")
+            negative = self.f.emit(f"icmp slt i64 {index}, 0")
+            from_end = f.binary("add", "i64", 1, index, str(bound))
+            wrapped = f.select("i64", 1, negative, from_end, index)
+        wrong = self.f.emit(f"icmp uge i64 {wrapped}, {bound}")
         self.report(wrong, op.message.data, index, bound)
-        above = memory.intrinsic("smax", "i64", 1, wrapped, "0")
-        self.names[op.result] = memory.intrinsic("smin", "i64", 1, above, str(bound - 1))
+        above = f.intrinsic("smax", "i64", 1, wrapped, "0")
+        self.names[op.result] = f.intrinsic("smin", "i64", 1, above, str(bound - 1))
 
     def check_step(self, op: CheckStepOp) -> None:
         self.work.on_all_threads()
         step, kind = self.names[op.step], kind_of(op.step.type)
         type_ = llvm_type(kind)
-        wrong = self.text.emit(f"icmp sle {type_} {step}, 0")
-        shown = step if kind == "i64" else self.memory.cast("sext", kind, "i64", 1, step)
+        wrong = self.f.emit(f"icmp sle {type_} {step}, 0")
+        shown = step if kind == "i64" else self.f.cast("sext", kind, "i64", 1, step)
         self.report(wrong, op.message.data, shown, NO_BOUND)
         large = str(1 << bits_of(kind) - 2)
-        self.names[op.result] = self.memory.select(kind, 1, wrong, large, step)
+        self.names[op.result] = self.f.select(kind, 1, wrong, large, step)
 
     def reserve(self, op: ReserveOp) -> None:
         """Thread 0 makes room; the row is handed to all through memory, next to the pointer."""
-        place, memory, text = self.place_of(op.records), self.memory, self.text
+        place, f = self.place_of(op.records), self.f
         records = op.records.owner
         assert isinstance(records, RecordsOp)
         self.work.on_thread_zero(place.use(writes=True), STORE_COST)
         count, limit = self.names[op.count], records.limit.value.data
-        capacity = memory.load("i64", 1, memory.address("i64", place.pointer, CAPACITY))
-        memory.store("i64", 1, memory.address("i64", place.pointer, ROW), count)
-        full = text.emit(f"icmp uge i64 {count}, {capacity}")
+        capacity = f.load("i64", 1, f.address("i64", place.pointer, CAPACITY))
+        f.store("i64", 1, f.address("i64", place.pointer, ROW), count)
+        full = f.emit(f"icmp uge i64 {count}, {capacity}")
         numbers = (
             *(count, records.stride.value.data, records.size.value.data),
             *(limit if limit >= 0 else limit_of_machine(),),
-            self.needs.message_code(op.message.data),
+            self.f.needs.message_code(op.message.data),
         )
         arguments = ", ".join(f"i64 {number}" for number in numbers)
         self.grows = True
-        with text.when(full, "grow"):
-            text.line(
-                f"call void @gradir_grow(ptr {place.pointer}, {arguments}, ptr {self.error()})"
-            )
+        with f.when(full, "grow"):
+            f.call("void", "@gradir_grow", f"ptr {place.pointer}, {arguments}, ptr {self.error()}")
         self.work.on_all_threads(place.use(writes=False))
-        row = memory.address("i64", place.pointer, ROW)
-        self.names[op.row] = memory.load("i64", 1, row)
+        row = f.address("i64", place.pointer, ROW)
+        self.names[op.row] = f.load("i64", 1, row)
 
     def unless_failed(self, condition: str, records: SSAValue) -> str:
         """A condition that ends a loop where there was no room for a record."""
         place = self.place_of(records)
         self.work.on_all_threads(place.use(writes=False))
-        failed = self.memory.load("i64", 1, self.memory.address("i64", place.pointer, FAILED))
-        going = self.text.emit(f"icmp eq i64 {failed}, 0")
-        return self.memory.binary("and", "i1", 1, condition, going)
+        failed = self.f.load("i64", 1, self.f.address("i64", place.pointer, FAILED))
+        going = self.f.emit(f"icmp eq i64 {failed}, 0")
+        return self.f.binary("and", "i1", 1, condition, going)
 
     def bound_if_room(self, op: BoundIfRoomOp) -> None:
         going = self.unless_failed("true", op.records)
         kind, low, high = kind_of(op.result.type), self.names[op.low], self.names[op.high]
-        self.names[op.result] = self.memory.select(kind, 1, going, high, low)
+        self.names[op.result] = self.f.select(kind, 1, going, high, low)
 
     def report(self, wrong: str, message: str, index: str, bound: int) -> None:
-        """Store code, index and bound in the error record if `wrong` and none was stored yet."""
-        memory, text = self.memory, self.text
-        error, code = self.error(), self.needs.message_code(message)
-        self.needs.declarations.add("declare i1 @llvm.expect.i1(i1, i1)")
-        with text.when(text.emit(f"call i1 @llvm.expect.i1(i1 {wrong}, i1 false)"), "outside"):
-            pair = text.emit(f"cmpxchg ptr {error}, i64 0, i64 {code} monotonic monotonic")
-            with text.when(text.emit(f"extractvalue {{ i64, i1 }} {pair}, 1"), "report"):
-                memory.store("i64", 1, memory.address("i64", error, ERROR_INDEX), index)
-                memory.store("i64", 1, memory.address("i64", error, ERROR_BOUND), str(bound))
+        """Store what is wrong in the error record, if something is and nothing was yet."""
+        report_error(self.f, self.error(), wrong, message, lambda: index, bound)
 
     def _address(self, place: BufferPlace, buffer: SSAValue, indices: Sequence[SSAValue]) -> str:
         """The pointer to one element."""
@@ -201,11 +191,11 @@ class ScalarCode:
         pointer, step = place.pointer, 1
         for index, extent in zip(reversed(indices), reversed(shape_of(buffer.type)), strict=True):
             offset = self.names[index]
-            if offset.lstrip("-").isdigit():
+            if is_number(offset):
                 offset = str(int(offset) * step)
             elif step != 1:
-                offset = self.memory.binary("mul", "i64", 1, offset, str(step))
-            pointer = self.memory.address(kind, pointer, offset)
+                offset = self.f.binary("mul", "i64", 1, offset, str(step))
+            pointer = self.f.address(kind, pointer, offset)
             step *= extent
         return pointer
 

@@ -110,7 +110,7 @@ class Stopwatch:
         """Of what is written inside, the time that no other entry has belongs to this one."""
         for sign in ("sub", "add"):
             with self._on_thread_zero():
-                others = self.text.emit(f"load i64, ptr {self.table.pointer(self._all)}, align 8")
+                others = self.text.load("i64", 1, self.table.pointer(self._all))
                 now = self.text.emit(f"sub i64 {self._now()}, {others}")
                 self._add(timed.nanoseconds, sign, now)
                 if sign == "add":
@@ -123,13 +123,12 @@ class Stopwatch:
         return nullcontext() if self.work.threads == 1 else self.text.when("%first", "clock")
 
     def _now(self) -> str:
-        return self.text.emit("call i64 @gradir_now()", "now")
+        return self.text.call("i64", "@gradir_now", "", "now")
 
     def _add(self, word: int, sign: str, value: str) -> None:
         pointer = self.table.pointer(word)
-        before = self.text.emit(f"load i64, ptr {pointer}, align 8")
-        after = self.text.emit(f"{sign} i64 {before}, {value}")
-        self.text.line(f"store i64 {after}, ptr {pointer}, align 8")
+        before = self.text.load("i64", 1, pointer)
+        self.text.store("i64", 1, pointer, self.text.binary(sign, "i64", 1, before, value))
 
 
 def _names(ops: Sequence[Operation]) -> tuple[str, ...]:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from gradir.codegen.driver.threads import SharedWork
 from gradir.codegen.text.table import TABLE_ARGUMENTS
+from gradir.codegen.text.writer import FunctionWriter
 
 
 class TableWords:
     """Hands out words of the table, and pointers to them that the whole driver can use."""
 
-    def __init__(self, work: SharedWork):
-        self.work = work
+    def __init__(self, text: FunctionWriter):
+        self.text = text
         self.count = TABLE_ARGUMENTS
         self._pointers: dict[int, str] = {}
 
@@ -20,10 +20,10 @@ class TableWords:
         self.count += count
         return first
 
-    def pointer(self, word: int, hint: str = "v") -> str:
+    def pointer(self, word: int) -> str:
         if word not in self._pointers:
-            instruction = f"getelementptr i64, ptr %table, i64 {word}"
-            self._pointers[word] = self.work.early(instruction, hint)
+            with self.text.early():
+                self._pointers[word] = self.text.address("i64", "%table", word)
         return self._pointers[word]
 
     def new_part(self) -> None:

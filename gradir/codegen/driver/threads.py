@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from math import inf
 
 from gradir.codegen.driver.pool import BARRIER, is_alone
-from gradir.codegen.text.functions import FunctionText
 from gradir.codegen.text.kernel import KernelPhase
-from gradir.codegen.text.polls import LEAVE, UNLIKELY
+from gradir.codegen.text.polls import LEAVE
+from gradir.codegen.text.writer import FunctionWriter
 
 # Nanoseconds that one thread takes, from which on it pays to share: a phase, for which the threads
 # have to wait for each other and to exchange data; and the whole work of a program that has such
@@ -46,21 +46,19 @@ class Use:
 class SharedWork:
     """Writes the calls of a driver that `threads` threads run together.
 
-    `prologue` is text that stands before `text` and dominates all of it. A phase that is not shared
-    is done by thread 0, inside a block that consecutive ones have in common. From a barrier threads
-    may return: all, if the call ends before its time (`can_stop`), or all but thread 0, which then
-    does all shares.
+    A phase that is not shared is done by thread 0, inside a block that consecutive ones have in
+    common. From a barrier threads may return: all, if the call ends before its time (`can_stop`),
+    or all but thread 0, which then does all shares.
     """
 
-    def __init__(self, text: FunctionText, threads: int):
+    def __init__(self, text: FunctionWriter, threads: int):
         self.text = text
         self.threads = threads
         self.can_stop = False
-        self.prologue: list[str] = []
         self.around_waits: Callable[[], AbstractContextManager[None]] = nullcontext
         self.barriers = 0
         self.shared_phases = 0
-        self._shares: dict[int, tuple[str, ...]] = {}
+        self._shares: dict[int, tuple[str, str]] = {}
         # what was touched since the last barrier: by all threads, and by thread 0 alone
         self._shared: list[Use] = []
         self._single: list[Use] = []
@@ -68,12 +66,6 @@ class SharedWork:
         self._is_alone = False
         # nanoseconds that thread 0 worked alone since the last barrier
         self._single_cost = 0.0
-
-    def early(self, instruction: str, hint: str = "v") -> str:
-        """Append `%name = instruction` to the prologue; return `%name`."""
-        name = "%" + self.text.fresh(hint)
-        self.prologue.append(f"  {name} = {instruction}")
-        return name
 
     def is_shared(self, phase: KernelPhase) -> bool:
         return self.threads > 1 and phase.items >= 2 and phase.cost > PHASE_COST
@@ -102,7 +94,8 @@ class SharedWork:
             return
 
         def call(begin: str, end: str) -> None:
-            self.text.line(f'call void @"{phase.symbol}"({arguments()}, i64 {begin}, i64 {end})')
+            handed_on = f"{arguments()}, i64 {begin}, i64 {end}"
+            self.text.call("void", f"@{phase.symbol}", handed_on)
 
         if not self.is_shared(phase):
             self.on_thread_zero(uses, phase.cost)
@@ -125,7 +118,7 @@ class SharedWork:
         self._single_cost += cost
         if self._single_exit is None:
             inside, self._single_exit = self.text.fresh("one"), self.text.fresh("all")
-            self.text.line(f"br i1 %first, label %{inside}, label %{self._single_exit}")
+            self.text.branch("%first", inside, self._single_exit)
             self.text.label(inside)
 
     def on_all_threads(self, uses: Sequence[Use] = ()) -> None:
@@ -145,17 +138,16 @@ class SharedWork:
         self.join()
         if self.threads > 1:
             with self.around_waits():
-                met = self.text.emit(self._barrier())
-            leaving = self.text.emit(f"icmp ne i64 {met}, 0")
-            on = self.text.fresh("on")
-            self.text.line(f"br i1 {leaving}, label %{RETURN}, label %{on}, {UNLIKELY}")
-            self.text.label(on)
+                met = self._meet()
+            self.text.leave_if(met, RETURN)
             self.barriers += 1
         self._shared, self._single, self._single_cost = list[Use](), list[Use](), 0.0
 
-    def _barrier(self) -> str:
+    def _meet(self) -> str:
+        """Whether this thread is to leave, after all have come here."""
         even = int(self._single_cost < EVEN_COST)
-        return f"call i64 @{BARRIER}(ptr %barrier, i64 %thread, i64 %threads, i64 {even})"
+        arguments = f"ptr %barrier, i64 %thread, i64 %threads, i64 {even}"
+        return self.text.call("i64", f"@{BARRIER}", arguments)
 
     def synchronize(self) -> None:
         """A barrier if anything was touched since the last one: before and after control flow."""
@@ -187,16 +179,22 @@ class SharedWork:
         """One thread runs what is written now, and waits for no other."""
         return self.threads == 1 or self._is_alone
 
-    def ways_out(self, end: str = "ret void") -> str:
-        """The blocks where a function ends by `end`, and before it where a call does early."""
-        wait = f"  {self._barrier()}\n" if self.barriers else ""
-        leave = f"{LEAVE}:\n{wait}  br label %{RETURN}\n" if self.can_stop else ""
-        return f"{leave}{RETURN}:\n  {end}\n" if leave or self.barriers else ""
+    def end(self, on_time: str = "void", early: str = "void") -> None:
+        """The end of a function, and the blocks where it ends before its time."""
+        text = self.text
+        text.ret(on_time)
+        if self.can_stop:
+            text.label(LEAVE)
+            if self.barriers:
+                self._meet()
+            text.jump(RETURN)
+        if self.can_stop or self.barriers:
+            text.label(RETURN)
+            text.ret(early)
 
     def new_function(self) -> None:
         """What is written next is another function, of which nothing is written yet."""
         self.text.begin()
-        self.prologue.clear()
         self._shares.clear()
 
     def finish(self) -> None:
@@ -209,22 +207,19 @@ class SharedWork:
     def join(self) -> None:
         """End the block of thread 0, if there is one."""
         if self._single_exit is not None:
-            self.text.line(f"br label %{self._single_exit}")
+            self.text.jump(self._single_exit)
             self.text.label(self._single_exit)
             self._single_exit = None
 
     def _share(self, items: int) -> tuple[str, str]:
         """Names of this thread's first item and of the end of its items."""
         if items not in self._shares:
-            following = self.early("add i64 %thread, 1")
-            self._shares[items] = tuple(
-                self.early(f"udiv i64 {self.early(f'mul i64 {index}, {items}')}, %threads")
-                for index in ("%thread", following)
-            )
+            with self.text.early():
+                self._shares[items] = self.text.share_of(items, "%thread", "%threads")
         begin, end = self._shares[items]
-        alone, emit = is_alone(self.text, "%barrier"), self.text.emit
-        everything = emit(f"select i1 {alone}, i64 0, i64 {begin}")
-        return everything, emit(f"select i1 {alone}, i64 {items}, i64 {end}")
+        alone, text = is_alone(self.text, "%barrier"), self.text
+        everything = text.select("i64", 1, alone, "0", begin)
+        return everything, text.select("i64", 1, alone, str(items), end)
 
 
 def _any_conflict(uses: Sequence[Use], earlier: Sequence[Use]) -> bool:

@@ -34,7 +34,7 @@ def _next_node() -> str:
     f = CallText()
     node = f.field("walk", "%walk", "node")
     f.set_field("walk", "%walk", "node", f.emit(f"getelementptr %node, ptr {node}, i64 1"))
-    f.line(f"ret ptr {node}")
+    f.ret(f"ptr {node}")
     return f.function("ptr", "next_node", "ptr %walk")
 
 
@@ -44,30 +44,28 @@ def _next_node() -> str:
 def _match() -> str:
     """`@match`: whether a value is nested as the nodes say; puts its leaves into the tuple."""
     f = CallText()
-    node = f.emit("call ptr @next_node(ptr %walk)")
+    node = f.call("ptr", "@next_node", "ptr %walk")
     type_ = f.field("ndarray", "%object", "type")
     f.require(f"icmp eq ptr {type_}, {f.field('node', node, 'type')}", "no")
     count = f.field("node", node, "count")
     kind = f.field("node", node, "kind")
-    f.line(
-        f"switch i64 {kind}, label %constant [i64 {LEAF}, label %leaf i64 {TUPLE}, label %tuple "
-        f"i64 {LIST}, label %list i64 {DICT}, label %dict]"
-    )
+    kinds = {LEAF: "leaf", TUPLE: "tuple", LIST: "list", DICT: "dict"}
+    f.switch(kind, "constant", kinds.items())
     f.label("leaf")
     leaf = f.field("walk", "%walk", "leaf")
-    f.line("call void @Py_IncRef(ptr %object)")
+    f.call("void", "@Py_IncRef", "ptr %object")
     leaves = f.field("walk", "%walk", "leaves")
-    f.line(f"call i32 @PyTuple_SetItem(ptr {leaves}, i64 {leaf}, ptr %object)")
+    f.call("i32", "@PyTuple_SetItem", f"ptr {leaves}, i64 {leaf}, ptr %object")
     f.set_field("walk", "%walk", "leaf", f.emit(f"add i64 {leaf}, 1"))
-    f.line("ret i1 true")
+    f.ret("i1 true")
     for name, c_type in (("tuple", "PyTuple"), ("list", "PyList")):
         _match_children(
-            f, name, c_type, count, lambda k, c=c_type: f"@{c}_GetItem(ptr %object, i64 {k})"
+            f, name, c_type, count, lambda k, c=c_type: (f"@{c}_GetItem", f"ptr %object, i64 {k}")
         )
 
-    def value(k: str) -> str:
-        key = f.emit(f"call ptr @PyTuple_GetItem(ptr {f.field('node', node, 'keys')}, i64 {k})")
-        return f"@PyDict_GetItemWithError(ptr %object, ptr {key})"
+    def value(k: str) -> tuple[str, str]:
+        key = f.call("ptr", "@PyTuple_GetItem", f"ptr {f.field('node', node, 'keys')}, i64 {k}")
+        return "@PyDict_GetItemWithError", f"ptr %object, ptr {key}"
 
     _match_children(f, "dict", "PyDict", count, value)
     f.label("constant")
@@ -75,28 +73,29 @@ def _match() -> str:
 
 
 def _match_children(
-    f: CallText, label: str, c_type: str, count: str, child: Callable[[str], str]
+    f: CallText, label: str, c_type: str, count: str, child: Callable[[str], tuple[str, str]]
 ) -> None:
-    """The block for one kind of containers; `child` is the call that gives child k."""
+    """The block for one kind of containers; `child` is the function and its arguments that give
+    child k."""
     f.label(label)
-    f.require(f"icmp eq i64 {f.emit(f'call i64 @{c_type}_Size(ptr %object)')}, {count}", "no")
+    f.require(f"icmp eq i64 {f.call('i64', f'@{c_type}_Size', 'ptr %object')}, {count}", "no")
     with f.loop("0", count, hint="child") as k:
-        found = f.emit(f"call ptr {child(k)}")
+        found = f.call("ptr", *child(k))
         f.require(f"call i1 @match_child(ptr {found}, ptr %walk)", "no")
-    f.line("ret i1 true")
+    f.ret("i1 true")
 
 
 def _match_child() -> str:
     """`@match_child`: `@match` for a borrowed object, or none, with an exception at most."""
     f = CallText()
     f.require("icmp ne ptr %object, null", "none")
-    f.line("call void @Py_IncRef(ptr %object)")
-    matches = f.emit("call i1 @match(ptr %object, ptr %walk)")
-    f.line("call void @Py_DecRef(ptr %object)")
-    f.line(f"ret i1 {matches}")
+    f.call("void", "@Py_IncRef", "ptr %object")
+    matches = f.call("i1", "@match", "ptr %object, ptr %walk")
+    f.call("void", "@Py_DecRef", "ptr %object")
+    f.ret(f"i1 {matches}")
     f.label("none")
-    f.line("call void @PyErr_Clear()")
-    f.line("ret i1 false")
+    f.call("void", "@PyErr_Clear", "")
+    f.ret("i1 false")
     return f.function("i1", "match_child", "ptr %object, ptr %walk")
 
 
@@ -106,37 +105,35 @@ def _match_child() -> str:
 def _build() -> str:
     """`@build`: a new reference to the value of the next node; null after an exception."""
     f = CallText()
-    node = f.emit("call ptr @next_node(ptr %walk)")
+    node = f.call("ptr", "@next_node", "ptr %walk")
     count, keys = f.field("node", node, "count"), f.field("node", node, "keys")
     kind = f.field("node", node, "kind")
-    f.line(
-        f"switch i64 {kind}, label %tuple [i64 {LEAF}, label %leaf i64 {CONSTANT}, "
-        f"label %constant i64 {LIST}, label %list i64 {DICT}, label %dict]"
-    )
+    kinds = {LEAF: "leaf", CONSTANT: "constant", LIST: "list", DICT: "dict"}
+    f.switch(kind, "tuple", kinds.items())
     f.label("leaf")
     leaf, leaves = f.field("walk", "%walk", "leaf"), f.field("walk", "%walk", "leaves")
     f.set_field("walk", "%walk", "leaf", f.emit(f"add i64 {leaf}, 1"))
-    found = f.emit(f"call ptr @PyTuple_GetItem(ptr {leaves}, i64 {leaf})")
-    f.line(f"call void @Py_IncRef(ptr {found})")
-    f.line(f"ret ptr {found}")
+    found = f.call("ptr", "@PyTuple_GetItem", f"ptr {leaves}, i64 {leaf}")
+    f.call("void", "@Py_IncRef", f"ptr {found}")
+    f.ret(f"ptr {found}")
     f.label("constant")
-    f.line(f"call void @Py_IncRef(ptr {keys})")
-    f.line(f"ret ptr {keys}")
-    made = _build_children(f, "list", f"@PyList_New(i64 {count})", count, _item("PyList"))
-    f.line(f"ret ptr {made}")
-    made = _build_children(f, "dict", "@PyDict_New()", count, _entry(keys))
-    f.line(f"ret ptr {made}")
-    made = _build_children(f, "tuple", f"@PyTuple_New(i64 {count})", count, _item("PyTuple"))
-    f.branch(f"icmp eq i64 {kind}, {OTHER}", "other", "plain")
+    f.call("void", "@Py_IncRef", f"ptr {keys}")
+    f.ret(f"ptr {keys}")
+    made = _build_children(f, "list", ("@PyList_New", f"i64 {count}"), count, _item("PyList"))
+    f.ret(f"ptr {made}")
+    made = _build_children(f, "dict", ("@PyDict_New", ""), count, _entry(keys))
+    f.ret(f"ptr {made}")
+    made = _build_children(f, "tuple", ("@PyTuple_New", f"i64 {count}"), count, _item("PyTuple"))
+    f.decide(f"icmp eq i64 {kind}, {OTHER}", "other", "plain")
     f.label("plain")
-    f.line(f"ret ptr {made}")
+    f.ret(f"ptr {made}")
     f.label("other")
     maker = f.field("node", node, "type")
-    other = f.emit(f"call ptr @PyObject_CallObject(ptr {maker}, ptr {made})")
-    f.line(f"call void @Py_DecRef(ptr {made})")
-    f.line(f"ret ptr {other}")
+    other = f.call("ptr", "@PyObject_CallObject", f"ptr {maker}, ptr {made}")
+    f.call("void", "@Py_DecRef", f"ptr {made}")
+    f.ret(f"ptr {other}")
     f.label("nothing")
-    f.line("ret ptr null")
+    f.ret("ptr null")
     return f.function("ptr", "build", "ptr %walk")
 
 
@@ -144,35 +141,37 @@ _Store = Callable[[CallText, str, str, str], str]
 """Writes how a container takes child k, whose reference it takes over; returns its status."""
 
 
-def _build_children(f: CallText, label: str, new: str, count: str, store: _Store) -> str:
+def _build_children(
+    f: CallText, label: str, new: tuple[str, str], count: str, store: _Store
+) -> str:
     """The block for one kind of containers, up to the made one."""
     f.label(label)
-    made = f.emit(f"call ptr {new}")
+    made = f.call("ptr", *new)
     f.require(f"icmp ne ptr {made}, null", "nothing")
     with f.loop("0", count, hint="child") as k:
-        child = f.emit("call ptr @build(ptr %walk)")
+        child = f.call("ptr", "@build", "ptr %walk")
         f.require(f"icmp ne ptr {child}, null", f"drop.{label}")
         f.require(f"icmp eq i32 {store(f, made, k, child)}, 0", f"drop.{label}")
     done = f.fresh(label)
-    f.line(f"br label %{done}")
+    f.jump(done)
     f.label(f"drop.{label}")
-    f.line(f"call void @Py_DecRef(ptr {made})")
-    f.line("br label %nothing")
+    f.call("void", "@Py_DecRef", f"ptr {made}")
+    f.jump("nothing")
     f.label(done)
     return made
 
 
 def _item(c_type: str) -> _Store:
-    return lambda f, made, k, child: f.emit(
-        f"call i32 @{c_type}_SetItem(ptr {made}, i64 {k}, ptr {child})"
+    return lambda f, made, k, child: f.call(
+        "i32", f"@{c_type}_SetItem", f"ptr {made}, i64 {k}, ptr {child}"
     )
 
 
 def _entry(keys: str) -> _Store:
     def store(f: CallText, made: str, k: str, child: str) -> str:
-        key = f.emit(f"call ptr @PyTuple_GetItem(ptr {keys}, i64 {k})")
-        status = f.emit(f"call i32 @PyDict_SetItem(ptr {made}, ptr {key}, ptr {child})")
-        f.line(f"call void @Py_DecRef(ptr {child})")
+        key = f.call("ptr", "@PyTuple_GetItem", f"ptr {keys}, i64 {k}")
+        status = f.call("i32", "@PyDict_SetItem", f"ptr {made}, ptr {key}, ptr {child}")
+        f.call("void", "@Py_DecRef", f"ptr {child}")
         return status
 
     return store
@@ -185,70 +184,71 @@ def _run() -> str:
     """`@run_way`: the results of a way for leaves, None before a run, null after an exception."""
     f = CallText()
     arguments = f.emit("alloca [2 x ptr]")
-    f.line(f"store ptr %leaves, ptr {arguments}")
+    f.store("ptr", 1, arguments, "%leaves")
     run = f.field("way", "%way", "run")
     f.require(f"icmp ne ptr {run}, null", "attempt")
     f.require(f"icmp eq i64 {f.field('way', '%way', 'is_busy')}, 0", "attempt")
     for field in ("doubt", "loss"):
-        size = f.emit(f"call i64 @PyObject_Size(ptr {f.field('ways', '%ways', field)})")
+        size = f.call("i64", "@PyObject_Size", f"ptr {f.field('ways', '%ways', field)}")
         f.require(f"icmp eq i64 {size}, 0", "attempt")
     f.set_field("way", "%way", "is_busy", "1")
-    f.line(f"store ptr @python_none, ptr {f.word(arguments, '1')}")
-    found = f.emit(f"call ptr @PyObject_Vectorcall(ptr {run}, ptr {arguments}, i64 2, ptr null)")
+    f.store("ptr", 1, f.word(arguments, "1"), "@python_none")
+    found = _call_object(f, run, arguments, 2)
     f.require(f"icmp ne ptr {found}, @python_false", "failed")
     f.set_field("way", "%way", "is_busy", "0")
-    f.line(f"ret ptr {found}")
+    f.ret(f"ptr {found}")
     f.label("failed")  # and its table is not used again
-    f.line(f"call void @Py_DecRef(ptr {found})")
-    f.line(f"ret ptr {f.emit(_called(f.field('way', '%way', 'failed'), arguments, 0))}")
+    f.call("void", "@Py_DecRef", f"ptr {found}")
+    f.ret(f"ptr {_call_object(f, f.field('way', '%way', 'failed'), arguments, 0)}")
     f.label("attempt")
-    f.line(f"ret ptr {f.emit(_called(f.field('way', '%way', 'attempt'), arguments, 1))}")
+    f.ret(f"ptr {_call_object(f, f.field('way', '%way', 'attempt'), arguments, 1)}")
     return f.function("ptr", "run_way", "ptr %way, ptr %leaves, ptr %ways")
 
 
-def _called(function: str, arguments: str, count: int) -> str:
-    return f"call ptr @PyObject_Vectorcall(ptr {function}, ptr {arguments}, i64 {count}, ptr null)"
+def _call_object(f: CallText, function: str, arguments: str, count: int) -> str:
+    given = f"ptr {function}, ptr {arguments}, i64 {count}, ptr null"
+    return f.call("ptr", "@PyObject_Vectorcall", given)
 
 
 def _call() -> str:
     """`@gradir_tree_call`; an int holds the address of the ways."""
     f = CallText()
     walk = f.emit("alloca %walk")
-    ways = f.emit("call ptr @PyLong_AsVoidPtr(ptr %self)")
-    positional = f.emit("load ptr, ptr %arguments")
-    named = f.emit(f"load ptr, ptr {f.word('%arguments', '1')}")
-    stops = f.emit(f"call i64 @PyObject_Size(ptr {f.field('ways', ways, 'stops')})")
+    ways = f.call("ptr", "@PyLong_AsVoidPtr", "ptr %self")
+    positional = f.load("ptr", 1, "%arguments")
+    named = f.load("ptr", 1, f.word("%arguments", "1"))
+    stops = f.call("i64", "@PyObject_Size", f"ptr {f.field('ways', ways, 'stops')}")
     f.require(f"icmp eq i64 {stops}, 0", "missed")
     count, first = f.field("ways", ways, "count"), f.field("ways", ways, "ways")
     with f.loop("0", count, hint="way") as k:
-        way = f.emit(f"load ptr, ptr {f.word(first, k)}")
-        leaves = f.emit(f"call ptr @PyTuple_New(i64 {f.field('way', way, 'leaves')})")
+        way = f.load("ptr", 1, f.word(first, k))
+        leaves = f.call("ptr", "@PyTuple_New", f"i64 {f.field('way', way, 'leaves')}")
         f.require(f"icmp ne ptr {leaves}, null", "raised")
         _begin(f, walk, f.field("way", way, "arguments"), leaves)
         for value in (positional, named):
             f.require(f"call i1 @match(ptr {value}, ptr {walk})", "other")
-        results = f.emit(f"call ptr @run_way(ptr {way}, ptr {leaves}, ptr {ways})")
-        f.line(f"call void @Py_DecRef(ptr {leaves})")
+        results = f.call("ptr", "@run_way", f"ptr {way}, ptr {leaves}, ptr {ways}")
+        f.call("void", "@Py_DecRef", f"ptr {leaves}")
         f.require(f"icmp ne ptr {results}, null", "raised")
-        f.branch(f"icmp eq ptr {results}, @python_none", "declined", "ran")
+        f.decide(f"icmp eq ptr {results}, @python_none", "declined", "ran")
         f.label("ran")
         _begin(f, walk, f.field("way", way, "results"), results)
-        built = f.emit(f"call ptr @build(ptr {walk})")
-        f.line(f"call void @Py_DecRef(ptr {results})")
-        f.line(f"ret ptr {built}")
+        built = f.call("ptr", "@build", f"ptr {walk}")
+        f.call("void", "@Py_DecRef", f"ptr {results}")
+        f.ret(f"ptr {built}")
         f.label("other")
-        f.line(f"call void @Py_DecRef(ptr {leaves})")
-        f.line("br label %next")
+        f.call("void", "@Py_DecRef", f"ptr {leaves}")
+        f.jump("next")
         f.label("declined")
-        f.line(f"call void @Py_DecRef(ptr {results})")
-        f.line("br label %next")
+        f.call("void", "@Py_DecRef", f"ptr {results}")
+        f.jump("next")
         f.label("next")
-    f.line("br label %missed")
+    f.jump("missed")
     for label, answer in (("missed", "@python_not_implemented"), ("raised", "")):
         f.label(label)
         if answer:
-            f.line(f"call void @Py_IncRef(ptr {answer})")
-        f.line(f"ret ptr {answer or 'null'}")
+            f.call("void", "@Py_IncRef", f"ptr {answer}")
+        f.ret(f"ptr {answer or 'null'}")
     return f.function("ptr", TREE_ENTRY, "ptr %self, ptr %arguments, i64 %count", linkage="")
 
 

@@ -13,13 +13,7 @@ from typing import TypeAlias
 
 from gradir.codegen.nests.space import LinearWrite
 from gradir.codegen.nests.writer import PassWriter
-from gradir.codegen.text.instructions import (
-    bits_of,
-    identity,
-    infinity_key,
-    is_float,
-    llvm_type,
-)
+from gradir.codegen.text.kinds import bits_of, identity, infinity_key, is_float, llvm_type
 
 Place: TypeAlias = tuple[int, str | None]
 """How many elements after the first one a slot's are, and its mask."""
@@ -82,17 +76,18 @@ class Accumulators:
     """
 
     def __init__(self, writer: PassWriter, write: LinearWrite, slots: int):
-        self.memory, self.f, self.loops = writer.memory, writer.f, writer.loops
+        self.f, self.loops = writer.f, writer.loops
         self.write, self.kind, self.lanes = write, write.value_kind, writer.lanes
         self.combiner = write.combiner
         self.keyed = is_float(self.kind) and self.combiner in ("maximum", "minimum")
         self.held = f"i{max(32, bits_of(self.kind))}" if self.keyed else self.kind
-        self.type = llvm_type(self.held, self.lanes)
         # from one place in `pointer` to the next, of a reduction that is done in parts
         columns = write.offset.coefficients[writer.one.vector_dim]
         self.stride = 1 if writer.one.reduces_lanes else columns
-        self.slots = ["%" + self.f.fresh("total") for _ in range(slots)]
-        writer.allocas += [f"  {slot} = alloca {self.type}" for slot in self.slots]
+        with self.f.early():
+            self.slots = [
+                self.f.new_slots(self.held, self.lanes, hint="total") for _ in range(slots)
+            ]
 
     def reset(self, places: Sequence[Place] = ()) -> None:
         """What nothing comes to in all slots, or what an earlier part of the reduction left."""
@@ -100,44 +95,43 @@ class Accumulators:
             for slot, (shift, mask) in zip(self.slots, places, strict=True):
                 address = self._address(shift)
                 args = (self.held, self.lanes, address, self.stride, mask)
-                self.set(slot, self.memory.load_strided(*args))
+                self.set(slot, self.f.load_strided(*args))
             return
         start = identity(self.combiner, self.kind)
         if self.keyed:
             start = infinity_key(self.held, self.combiner)
         for slot in self.slots:
-            self.set(slot, self.memory.splat(self.held, self.lanes, start))
+            self.set(slot, self.f.splat(self.held, self.lanes, start))
 
     def leave(self, places: Sequence[Place]) -> None:
         """Leave the slots for a later part of the reduction."""
         for slot, (shift, mask) in zip(self.slots, places, strict=True):
             address, value = self._address(shift), self.get(slot)
-            self.memory.store_strided(self.held, self.lanes, address, self.stride, value, mask)
+            self.f.store_strided(self.held, self.lanes, address, self.stride, value, mask)
 
     def _address(self, shift: int) -> str:
         base = self.loops.address(self.write.pointer, self.held, self.write.offset, 0)
-        return self.memory.address(self.held, base, shift * self.stride)
+        return self.f.address(self.held, base, shift * self.stride)
 
     def get(self, slot: str) -> str:
-        return self.f.emit(f"load {self.type}, ptr {slot}")
+        return self.f.load_slot(self.held, self.lanes, slot)
 
     def set(self, slot: str, value: str) -> None:
-        self.f.line(f"store {self.type} {value}, ptr {slot}")
+        self.f.store_slot(self.held, self.lanes, slot, value)
 
     def combine(self, number: int, value: str, mask: str | None) -> None:
         """Combine a vector into a slot; lanes that are not active keep what they have."""
         slot = self.slots[number]
         old = self.get(slot)
         if self.keyed:
-            value = self.memory.order_key(self.kind, self.lanes, value, self.combiner)
+            value = self.f.order_key(self.kind, self.lanes, value, self.combiner)
         new = self._combined(self.lanes, old, value)
         if mask is not None:
-            condition = f"<{self.lanes} x i1> {mask}"
-            new = self.f.emit(f"select {condition}, {self.type} {new}, {self.type} {old}")
+            new = self.f.select(self.held, self.lanes, mask, new, old)
         self.set(slot, new)
 
     def _combined(self, lanes: int, left: str, right: str) -> str:
-        return self.memory.combine(self.combiner, self.held, lanes, left, right)
+        return self.f.combine(self.combiner, self.held, lanes, left, right)
 
     def absorb(self, other: Accumulators) -> None:
         """Combine the slots of another one of the same output into these."""
@@ -149,7 +143,7 @@ class Accumulators:
         return self._decoded(self.lanes, self.get(self.slots[number]))
 
     def _decoded(self, lanes: int, value: str) -> str:
-        return self.memory.from_order_key(self.kind, lanes, value) if self.keyed else value
+        return self.f.from_order_key(self.kind, lanes, value) if self.keyed else value
 
     def rotate(self, places: int = 1) -> None:
         """Slot s becomes what slot s + places was, so that a loop always uses slot 0."""
@@ -189,7 +183,4 @@ class Accumulators:
         type_ = llvm_type(self.held, width)
         if count == 1:
             return self.f.emit(f"extractelement {type_} {value}, i64 {start}")
-        lanes = ", ".join(f"i32 {start + k}" for k in range(count))
-        return self.f.emit(
-            f"shufflevector {type_} {value}, {type_} poison, <{count} x i32> <{lanes}>"
-        )
+        return self.f.shuffle(self.held, width, value, range(start, start + count))

@@ -6,16 +6,17 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 
 from gradir.codegen.bodies.emitter import LlvmValue
-from gradir.codegen.nests.loops import PassLoops, is_number
+from gradir.codegen.nests.loops import PassLoops
 from gradir.codegen.nests.pieces import holds
 from gradir.codegen.nests.space import Guard, Linear, LinearRead
+from gradir.codegen.text.functions import is_number
 
 
 class BodyArguments:
     """Loads the arguments of the body, or gives those that were loaded further out."""
 
     def __init__(self, loops: PassLoops):
-        self.loops, self.memory = loops, loops.memory
+        self.loops, self.f = loops, loops.f
         self.one, self.lanes = loops.one, loops.lanes
         # by argument and shift; the shift is None for what is the same in all lanes
         self._hoisted: dict[tuple[int, int | None], LlvmValue] = {}
@@ -72,13 +73,13 @@ class BodyArguments:
         conditions = [self._inside(g.row, g.extent, shift) for g in read.guards]
         if not conditions:
             address = self.loops.address(read.pointer, read.kind, read.offset, shift)
-            return self.memory.load(read.kind, 1, address)
+            return self.f.load(read.kind, 1, address)
         inside = self._all_of(conditions)
         address = self.loops.address(read.pointer, read.kind, read.offset, shift)
         # the first element is there to be read where the guarded one is not
         safe = self.loops.f.emit(f"select i1 {inside}, ptr {address}, ptr {read.pointer}")
-        loaded = self.memory.load(read.kind, 1, safe)
-        return self.memory.select(read.kind, 1, inside, loaded, read.other)
+        loaded = self.f.load(read.kind, 1, safe)
+        return self.f.select(read.kind, 1, inside, loaded, read.other)
 
     def _inside(self, row: Linear, extent: int, shift: int) -> str:
         value = self.loops.along_lanes(row, shift)
@@ -87,7 +88,7 @@ class BodyArguments:
     def _all_of(self, conditions: Sequence[str]) -> str:
         result = conditions[0]
         for condition in conditions[1:]:
-            result = self.memory.binary("and", "i1", 1, result, condition)
+            result = self.f.binary("and", "i1", 1, result, condition)
         return result
 
     def _state(self, guard: Guard, shift: int) -> bool | None:
@@ -103,12 +104,12 @@ class BodyArguments:
         assert read.offset is not None
         states = {guard: self._state(guard, shift) for guard in read.guards}
         if False in states.values():
-            return self.memory.splat(read.kind, self.lanes, read.other)
+            return self.f.splat(read.kind, self.lanes, read.other)
         unknown = [guard for guard, known in states.items() if not known]
         mask = self._guard_mask(unknown, shift, mask)
         address = self.loops.address(read.pointer, read.kind, read.offset, shift)
         stride = read.offset.coefficients[self.one.vector_dim]
-        return self.memory.load_strided(read.kind, self.lanes, address, stride, mask, read.other)
+        return self.f.load_strided(read.kind, self.lanes, address, stride, mask, read.other)
 
     def _guard_mask(self, guards: Sequence[Guard], shift: int, mask: str | None) -> str | None:
         """The lanes of `mask` whose element is in the tensor."""
@@ -122,15 +123,15 @@ class BodyArguments:
                 continue
             start = self.loops.along_lanes(guard.row, shift)
             if not is_number(start):
-                start = self.memory.cast("trunc", "i64", "i32", 1, start)
-            numbers = self.memory.lane_numbers(lanes, start, step, "i32")
-            limit = self.memory.splat("i32", lanes, str(guard.extent))
+                start = self.f.cast("trunc", "i64", "i32", 1, start)
+            numbers = self.f.lane_numbers(lanes, start, step, "i32")
+            limit = self.f.splat("i32", lanes, str(guard.extent))
             masks.append(self.loops.f.emit(f"icmp ult <{lanes} x i32> {numbers}, {limit}"))
         if scalars:
-            masks.append(self.memory.splat("i1", lanes, self._all_of(scalars)))
+            masks.append(self.f.splat("i1", lanes, self._all_of(scalars)))
         if not masks:
             return None
         result = masks[0]
         for other in masks[1:]:
-            result = self.memory.binary("and", "i1", lanes, result, other)
+            result = self.f.binary("and", "i1", lanes, result, other)
         return result

@@ -14,7 +14,7 @@ from gradir.codegen.bodies.emitter import LlvmValue
 from gradir.codegen.nests.accumulators import Levels, folded_loops
 from gradir.codegen.nests.space import LinearWrite
 from gradir.codegen.nests.writer import PassWriter
-from gradir.codegen.text.memory import constant_mask
+from gradir.codegen.text.kinds import constant_mask
 
 # Columns that a work item should at least cover: a few cache lines of each row.
 ITEM_COLUMNS = 256
@@ -115,18 +115,18 @@ class _Columns:
     def _combine_in_memory(
         self, write: LinearWrite, values: list[LlvmValue | None], shift: int, mask: str | None
     ) -> None:
-        writer, memory, lanes = self.writer, self.writer.memory, self.writer.lanes
+        writer, f, lanes = self.writer, self.writer.f, self.writer.lanes
         value = writer.vector(values[write.position], write.value_kind)
         address = writer.loops.address(write.pointer, write.kind, write.offset, shift)
         for position, step in write.symbols:
             index = values[position]
             assert index is not None and index.lanes == 1
-            offset = writer.loops.multiply(index.name, step)
-            address = memory.address(write.kind, address, offset)
+            offset = writer.f.multiply(index.name, step)
+            address = f.address(write.kind, address, offset)
         stride = write.offset.coefficients[writer.one.vector_dim] if lanes > 1 else 1
         if write.combiner != "none":
-            old = memory.load_strided(write.kind, lanes, address, stride, mask)
-            value = memory.combine(write.combiner, write.kind, lanes, old, value)
+            old = f.load_strided(write.kind, lanes, address, stride, mask)
+            value = f.combine(write.combiner, write.kind, lanes, old, value)
         else:
-            value = memory.resize(write.value_kind, write.kind, lanes, value)
-        memory.store_strided(write.kind, lanes, address, stride, value, mask)
+            value = f.resize(write.value_kind, write.kind, lanes, value)
+        f.store_strided(write.kind, lanes, address, stride, value, mask)

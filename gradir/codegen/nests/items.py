@@ -78,7 +78,7 @@ class PassItems:
             counts.insert(0, one.chunk.count)
         self.count = prod(counts)
         with self.loops.f.items(self.count) as item, ExitStack() as stack:
-            parts = self._decode(item, counts) if self.count > 1 else ["0"] * len(counts)
+            parts = self.loops.f.digits(item, counts)
             if one.chunk is not None:
                 self.chunk_index = parts.pop(0)
                 self.loops.set_span(one.chunk.dim, self.chunk_index, one.chunk.size)
@@ -87,16 +87,3 @@ class PassItems:
             for dim, index in zip(full, parts, strict=False):
                 stack.enter_context(self.loops.at(dim, index))
             yield
-
-    def _decode(self, item: str, counts: Sequence[int]) -> list[str]:
-        """The digits of an item number, the last of `counts` changing fastest."""
-        parts: list[str] = []
-        for position, count in reversed(list(enumerate(counts))):
-            if count == 1:
-                parts.append("0")
-            elif prod(counts[:position]) == 1:
-                parts.append(item)
-            else:
-                parts.append(self.loops.f.emit(f"urem i64 {item}, {count}"))
-                item = self.loops.f.emit(f"udiv i64 {item}, {count}")
-        return parts[::-1]

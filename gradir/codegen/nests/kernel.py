@@ -28,7 +28,7 @@ from gradir.codegen.nests.transposes import (
     write_transposed_map,
 )
 from gradir.codegen.nests.writer import PassWriter
-from gradir.codegen.text.instructions import Needs
+from gradir.codegen.text.functions import Needs
 from gradir.codegen.text.kernel import Kernel, KernelPhase
 from gradir.codegen.text.target import MachineTarget
 from gradir.codegen.vector_math import call_often
@@ -47,13 +47,7 @@ def emit_nest(op: NestOp, name: str, target: MachineTarget) -> Kernel:
     needs = Needs()
     passes = plan_nest(op, target).passes
     text, phases = write_passes(passes, name, parameters(op), target, needs, _in_place(op))
-    return Kernel(
-        call_often(text, needs.functions, name, target.attributes),
-        phases,
-        frozenset(needs.functions),
-        frozenset(needs.declarations),
-        tuple(needs.messages),
-    )
+    return Kernel.of(call_often(text, needs.functions, name, target.attributes), phases, needs)
 
 
 def write_passes(
@@ -75,7 +69,7 @@ def write_passes(
     for number, one in enumerate(passes):
         writer = _write(one, target, needs, in_place, repeats)
         symbol = f"{name}.{number}"
-        texts.append(writer.text(f"@{symbol}", parameters))
+        texts.append(writer.text(symbol, parameters))
         phases.append(KernelPhase(symbol, writer.items.count, writer.cost()))
     return "\n".join(texts), tuple(phases)
 

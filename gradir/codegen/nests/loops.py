@@ -7,12 +7,13 @@ far; binding a dimension adds its part, so that each part is computed in the out
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
 from gradir.codegen.nests.pieces import Piece, pieces_of
 from gradir.codegen.nests.space import Guard, Linear, Pass
-from gradir.codegen.text.memory import MemoryInstructions, constant_mask
+from gradir.codegen.text.kinds import constant_mask
+from gradir.codegen.text.writer import FunctionWriter
 
 
 @dataclass(frozen=True)
@@ -27,10 +28,9 @@ class Span:
 class PassLoops:
     """Binds the dimensions of a pass, by loops and by indices, and gives addresses there."""
 
-    def __init__(self, one: Pass, memory: MemoryInstructions):
+    def __init__(self, one: Pass, f: FunctionWriter):
         self.one = one
-        self.f = memory.f
-        self.memory = memory
+        self.f = f
         self.lanes = one.lanes
         # of the vector dimension
         self.extent = one.bounds[one.vector_dim]
@@ -40,33 +40,14 @@ class PassLoops:
         self.held: Mapping[Guard, bool] = {}
         self.spans = {d: Span("0", str(n)) for d, n in enumerate(one.bounds)}
 
-    # Integers and addresses.
-
-    def add(self, left: str, right: str | int) -> str:
-        if is_number(left) and is_number(str(right)):
-            return str(int(left) + int(right))
-        if left == "0" or str(right) == "0":
-            return str(right) if left == "0" else left
-        return self.f.emit(f"add nsw i64 {left}, {right}")
-
-    def multiply(self, value: str, factor: int) -> str:
-        if is_number(value) or factor == 0:
-            return str(int(value) * factor) if factor else "0"
-        return value if factor == 1 else self.f.emit(f"mul nsw i64 {value}, {factor}")
-
-    def minimum(self, value: str, limit: int) -> str:
-        if is_number(value):
-            return str(min(int(value), limit))
-        return self.memory.intrinsic("smin", "i64", 1, value, str(limit))
-
     def along_lanes(self, linear: Linear, shift: int) -> str:
         """The value of an address function `shift` elements further along the vector dimension."""
-        return self.add(self.linears[linear], shift * linear.coefficients[self.one.vector_dim])
+        return self.f.add(self.linears[linear], shift * linear.coefficients[self.one.vector_dim])
 
     def address(self, pointer: str, kind: str, linear: Linear, shift: int) -> str:
         """The address of the first lane."""
-        base = self.memory.address(kind, pointer, self.linears[linear])
-        return self.memory.address(kind, base, shift * linear.coefficients[self.one.vector_dim])
+        base = self.f.address(kind, pointer, self.linears[linear])
+        return self.f.address(kind, base, shift * linear.coefficients[self.one.vector_dim])
 
     # Loops.
 
@@ -75,7 +56,9 @@ class PassLoops:
         """Everything inside stands at this index of a dimension (the first lane's)."""
         before = self.linears
         self.linears = {
-            k: self.add(v, self.multiply(index, k.coefficients[dim])) if k.coefficients[dim] else v
+            k: self.f.add(v, self.f.multiply(index, k.coefficients[dim]))
+            if k.coefficients[dim]
+            else v
             for k, v in before.items()
         }
         self.indices[dim] = index
@@ -102,30 +85,25 @@ class PassLoops:
         span, extent, chunk = self.spans[dim], self.one.bounds[dim], self.one.chunk
         parts = chunk.size if chunk is not None and chunk.dim == dim else extent
         with self.f.loop(span.low, span.high, size, at_least_once=True) as low:
-            high = self.add(low, size)
+            high = self.f.add(low, size)
             if extent % size or parts % size:
-                high = self.memory.intrinsic("smin", "i64", 1, high, span.high)
+                high = self.f.intrinsic("smin", "i64", 1, high, span.high)
             ends = self.f.emit(f"icmp eq i64 {high}, {extent}")
             self.spans[dim] = Span(low, high, ends)
             yield
             self.spans[dim] = span
 
-    @contextmanager
-    def ending(self, span: Span) -> Generator[None]:
+    def ending(self, span: Span) -> AbstractContextManager[None]:
         """What only the part that reaches the end of its dimension does."""
-        if span.ends is None:
-            yield
-        else:
-            with self.f.when(span.ends, "ends"):
-                yield
+        return self.f.when(span.ends, "ends")
 
     def set_span(self, dim: int, number: str, size: int) -> None:
         """Loops over `dim` run over its block of `size` indices that has this number."""
         extent = self.one.bounds[dim]
-        low = self.multiply(number, size)
-        high = self.add(low, size)
+        low = self.f.multiply(number, size)
+        high = self.f.add(low, size)
         if extent % size:
-            high = self.minimum(high, extent)
+            high = self.f.minimum(high, extent)
         ends = self.f.emit(f"icmp eq i64 {high}, {extent}")
         self.spans[dim] = Span(low, high, ends)
 
@@ -176,11 +154,11 @@ class PassLoops:
         elif high - low == width:
             begun = self.f.emit(f"icmp sle i64 {span.low}, {low}")
             some = self.f.emit(f"icmp sgt i64 {span.high}, {low}")
-            with self.f.when(self.memory.binary("and", "i1", 1, begun, some), "piece"):
+            with self.f.when(self.f.binary("and", "i1", 1, begun, some), "piece"):
                 yield str(low)
         else:
-            start = self.memory.intrinsic("smax", "i64", 1, span.low, str(low))
-            with self.f.loop(start, self.minimum(span.high, high), width) as index:
+            start = self.f.intrinsic("smax", "i64", 1, span.low, str(low))
+            with self.f.loop(start, self.f.minimum(span.high, high), width) as index:
                 yield index
 
     @contextmanager
@@ -198,7 +176,7 @@ class PassLoops:
             return str(main), True
         if main == self.extent:
             return span.high, True
-        return self.minimum(span.high, main), False
+        return self.f.minimum(span.high, main), False
 
     def rolled_tail(self, main: int, step: Callable[[str | None], None]) -> None:
         extent, lanes = self.extent, self.lanes
@@ -209,10 +187,5 @@ class PassLoops:
             mask = None
             if extent % lanes:
                 left = self.f.emit(f"sub nsw i64 {extent}, {index}")
-                mask = self.memory.first_lanes(lanes, left)
+                mask = self.f.first_lanes(lanes, left)
             step(mask)
-
-
-def is_number(text: str) -> bool:
-    """The text is a constant, not the name of a value."""
-    return text.lstrip("-").isdigit()

@@ -42,9 +42,7 @@ from gradir.codegen.nests.space import (
     normalize,
     vector_lanes,
 )
-from gradir.codegen.text.functions import FunctionText
-from gradir.codegen.text.instructions import (
-    Needs,
+from gradir.codegen.text.kinds import (
     attribute_literal,
     bytes_of,
     combiner_of,
@@ -54,6 +52,7 @@ from gradir.codegen.text.instructions import (
     literal,
 )
 from gradir.codegen.text.target import MachineTarget
+from gradir.codegen.text.writer import FunctionWriter
 from gradir.dialects.base.access import Access
 from gradir.dialects.base.shapes import is_unsigned
 from gradir.dialects.loopnest.loopnest import IndexOp, NestOp, ShapedType
@@ -82,13 +81,12 @@ class BlockBody:
 
     def emit(
         self,
-        function: FunctionText,
+        f: FunctionWriter,
         lanes: int,
-        needs: Needs,
         surroundings: Surroundings,
         arguments: Sequence[LlvmValue],
     ) -> list[LlvmValue | None]:
-        emitter = BodyEmitter(function, lanes, needs, surroundings)
+        emitter = BodyEmitter(f, lanes, surroundings)
         return emitter.emit(self.block, arguments, self.ops)
 
 
@@ -103,9 +101,8 @@ class CopyBody:
 
     def emit(
         self,
-        function: FunctionText,
+        f: FunctionWriter,
         lanes: int,
-        needs: Needs,
         surroundings: Surroundings,
         arguments: Sequence[LlvmValue],
     ) -> list[LlvmValue | None]:

@@ -12,9 +12,9 @@ from math import gcd, prod
 from typing import Protocol
 
 from gradir.codegen.bodies.emitter import LlvmValue, Surroundings
-from gradir.codegen.text.functions import FunctionText
-from gradir.codegen.text.instructions import FLOAT_BITS, Needs, bits_of, is_float
+from gradir.codegen.text.kinds import FLOAT_BITS, bits_of, is_float
 from gradir.codegen.text.target import MachineTarget
+from gradir.codegen.text.writer import FunctionWriter
 
 # A chunk of the last dimension, and a last dimension that is merged with others, is a multiple of
 # this: of the lanes of all accumulators of one output, whatever its type and the machine.
@@ -153,9 +153,8 @@ class PassBody(Protocol):
 
     def emit(
         self,
-        function: FunctionText,
+        f: FunctionWriter,
         lanes: int,
-        needs: Needs,
         surroundings: Surroundings,
         arguments: Sequence[LlvmValue],
     ) -> list[LlvmValue | None]: ...

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from math import prod
 
 from gradir.codegen.nests.space import Linear, LinearWrite, Pass
-from gradir.codegen.text.instructions import bytes_of
-from gradir.codegen.text.memory import LINE_BYTES, STREAM_METADATA, MemoryInstructions, memory_kind
+from gradir.codegen.text.kinds import bytes_of, memory_kind
 from gradir.codegen.text.target import MachineTarget
+from gradir.codegen.text.writer import LINE_BYTES, FunctionWriter
 
 # The shortest store that streams.
 SHORTEST_STORE = 16
@@ -79,40 +79,33 @@ class Store:
 class Streams:
     """The streamed outputs of one function; `pointers` is empty where nothing is streamed."""
 
-    def __init__(self, memory: MemoryInstructions, pointers: frozenset[str]):
-        self.memory = memory
-        self.f = memory.f
+    def __init__(self, f: FunctionWriter, pointers: frozenset[str]):
+        self.f = f
         self.pointers = pointers
-        self.entry: list[str] = []
-        self.exit: list[str] = []
-        if pointers:
-            memory.needs.declarations |= {"declare void @llvm.x86.sse.sfence()", STREAM_METADATA}
-            self.entry = self._entry()
-            # streaming stores are not ordered by what other threads wait for
-            self.exit = ["  call void @llvm.x86.sse.sfence()"]
 
-    def _entry(self) -> list[str]:
-        """Whether all outputs are aligned, in `%streams`."""
-        lines: list[str] = []
-        every = "0"
-        for pointer in sorted(self.pointers):
-            address, bits = "%" + self.f.fresh("address"), "%" + self.f.fresh("bits")
-            lines.append(f"  {address} = ptrtoint ptr {pointer} to i64")
-            lines.append(f"  {bits} = or i64 {every}, {address}")
-            every = bits
-        low = "%" + self.f.fresh("low")
-        lines.append(f"  {low} = and i64 {every}, {LINE_BYTES - 1}")
-        return [*lines, f"  %streams = icmp eq i64 {low}, 0"]
+    def end(self) -> None:
+        """At the end of the function, and of its first block: whether all outputs are aligned."""
+        f, bits = self.f, "0"
+        if not self.pointers:
+            return
+        with f.early():
+            for pointer in sorted(self.pointers):
+                address = f.emit(f"ptrtoint ptr {pointer} to i64", "address")
+                bits = f.emit(f"or i64 {bits}, {address}", "bits")
+            low = f.emit(f"and i64 {bits}, {LINE_BYTES - 1}", "low")
+            f.line(f"%streams = icmp eq i64 {low}, 0")
+        # streaming stores are not ordered by what other threads wait for
+        f.call("void", "@llvm.x86.sse.sfence", "")
 
     def store(self, stores: Sequence[Store]) -> None:
         """Full vectors into some of the outputs."""
         if not stores:
             return
         stream, other, done = (self.f.fresh(f"stream.{k}") for k in ("yes", "no", "done"))
-        self.f.line(f"br i1 %streams, label %{stream}, label %{other}")
+        self.f.branch("%streams", stream, other)
         for label, streamed in ((stream, True), (other, False)):
             self.f.label(label)
             for s in stores:
-                self.memory.store(s.kind, s.lanes, s.address, s.value, streamed=streamed)
-            self.f.line(f"br label %{done}")
+                self.f.store(s.kind, s.lanes, s.address, s.value, streamed=streamed)
+            self.f.jump(done)
         self.f.label(done)

@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from gradir.codegen.bodies.emitter import LlvmValue
 from gradir.codegen.nests.space import Linear, LinearRead, Pass
 from gradir.codegen.nests.writer import PassWriter
-from gradir.codegen.text.instructions import llvm_type
-from gradir.codegen.text.memory import constant_mask, integers, memory_kind
+from gradir.codegen.text.kinds import constant_mask, memory_kind
 
 # Elements of a tile's rows that an item goes through.
 ITEM_ELEMENTS = 16384
@@ -70,18 +69,17 @@ class _Tiles:
         self.writer = writer
         self.across = transposition.across
         self.lanes = writer.lanes
-        self.stages = {k: "%" + writer.f.fresh("stage") for k in transposition.staged}
-        for k, stage in self.stages.items():
-            type_ = self._vector_type(self._read(k))
-            writer.allocas.append(f"  {stage} = alloca [{self.lanes} x {type_}], align 64")
+        with writer.f.early():
+            self.stages = {k: self._new_stage(self._read(k).kind) for k in transposition.staged}
+
+    def _new_stage(self, kind: str) -> str:
+        """Memory for a tile of an input."""
+        return self.writer.f.new_slots(memory_kind(kind), self.lanes, self.lanes, "stage")
 
     def _read(self, k: int) -> LinearRead:
         read = self.writer.one.reads[k]
         assert read is not None
         return read
-
-    def _vector_type(self, read: LinearRead) -> str:
-        return llvm_type(memory_kind(read.kind), self.lanes)
 
     def write(self) -> None:
         """The tiles of one block of `across`, along the vector dimension."""
@@ -100,14 +98,14 @@ class _Tiles:
         writer, lanes, f = self.writer, self.lanes, self.writer.f
         span = writer.loops.spans[self.across]
         mask = constant_mask(lanes, columns) if columns < lanes else None
-        height = writer.memory.binary("sub nsw", "i64", 1, span.high, span.low)
+        height = writer.f.binary("sub nsw", "i64", 1, span.high, span.low)
         partial = writer.one.bounds[self.across] % lanes != 0
-        rows_mask = writer.memory.first_lanes(lanes, height) if partial else None
+        rows_mask = writer.f.first_lanes(lanes, height) if partial else None
         with writer.loops.at(self.across, span.low):
             for k in self.stages:
                 self._stage(k, columns, rows_mask)
         with f.loop(span.low, span.high, at_least_once=True) as index:
-            row = writer.memory.binary("sub nsw", "i64", 1, index, span.low)
+            row = writer.f.binary("sub nsw", "i64", 1, index, span.low)
             with (
                 writer.loops.at(self.across, index),
                 writer.arguments.given(self._staged_values(row)),
@@ -117,14 +115,9 @@ class _Tiles:
     def _staged_values(self, row: str) -> dict[int, LlvmValue]:
         values: dict[int, LlvmValue] = {}
         for k, stage in self.stages.items():
-            read = self._read(k)
-            type_ = self._vector_type(read)
-            f = self.writer.f
-            address = f.emit(f"getelementptr {type_}, ptr {stage}, i64 {row}")
-            loaded = f.emit(f"load {type_}, ptr {address}")
-            values[k] = LlvmValue(
-                self.writer.memory.from_memory(read.kind, self.lanes, loaded), self.lanes
-            )
+            kind, f = self._read(k).kind, self.writer.f
+            loaded = f.load_slot(memory_kind(kind), self.lanes, stage, row)
+            values[k] = LlvmValue(f.from_memory(kind, self.lanes, loaded), self.lanes)
         return values
 
     def _stage(self, k: int, columns: int, mask: str | None) -> None:
@@ -133,31 +126,26 @@ class _Tiles:
         read, stage = self._read(k), self.stages[k]
         offset = read.offset
         assert isinstance(offset, Linear)
-        kind, type_ = memory_kind(read.kind), self._vector_type(read)
+        kind = memory_kind(read.kind)
         step = offset.coefficients[writer.one.vector_dim]
         base = writer.loops.address(read.pointer, kind, offset, 0)
         columns_read = [
-            writer.memory.load(kind, self.lanes, writer.memory.address(kind, base, c * step), mask)
+            writer.f.load(kind, self.lanes, writer.f.address(kind, base, c * step), mask)
             for c in range(columns)
         ]
         columns_read += ["poison"] * (self.lanes - columns)
-        for row, vector in enumerate(self._transposed(type_, columns_read)):
-            address = f.emit(f"getelementptr {type_}, ptr {stage}, i64 {row}")
-            f.line(f"store {type_} {vector}, ptr {address}")
+        for row, vector in enumerate(self._transposed(kind, columns_read)):
+            f.store_slot(kind, self.lanes, stage, vector, row)
 
-    def _transposed(self, type_: str, vectors: list[str]) -> list[str]:
+    def _transposed(self, kind: str, vectors: list[str]) -> list[str]:
         """Lane i of vector j becomes lane j of vector i, by interleaving halves again and again."""
         lanes, half = self.lanes, self.lanes // 2
         orders = [
-            integers([x for k in range(half) for x in (start + k, start + k + lanes)])
-            for start in (0, half)
+            [x for k in range(half) for x in (start + k, start + k + lanes)] for start in (0, half)
         ]
         for _ in range(lanes.bit_length() - 1):
             vectors = [
-                self.writer.f.emit(
-                    f"shufflevector {type_} {vectors[k]}, {type_} {vectors[k + half]}, "
-                    f"<{lanes} x i32> {order}"
-                )
+                self.writer.f.shuffle(kind, lanes, vectors[k], order, vectors[k + half])
                 for k in range(half)
                 for order in orders
             ]

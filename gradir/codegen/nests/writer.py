@@ -14,10 +14,9 @@ from gradir.codegen.nests.items import PassItems
 from gradir.codegen.nests.loops import PassLoops
 from gradir.codegen.nests.space import LinearWrite, Pass
 from gradir.codegen.nests.streams import Store, Streams, bytes_moved
-from gradir.codegen.text.functions import FunctionText
-from gradir.codegen.text.instructions import Needs
-from gradir.codegen.text.memory import MemoryInstructions
+from gradir.codegen.text.functions import Needs
 from gradir.codegen.text.target import MachineTarget
+from gradir.codegen.text.writer import FunctionWriter
 
 # What is surely not in any cache, for the estimate of costs.
 SHARED_CACHE = 16 << 20
@@ -37,15 +36,12 @@ class PassWriter:
     ):
         self.one = one
         self.target = target
-        self.f = FunctionText()
-        self.memory = MemoryInstructions(self.f, needs)
-        self.needs = needs
+        self.f = FunctionWriter(needs)
         self.lanes = one.lanes
-        self.loops = PassLoops(one, self.memory)
+        self.loops = PassLoops(one, self.f)
         self.items = PassItems(self.loops)
         self.arguments = BodyArguments(self.loops)
-        self.streams = Streams(self.memory, streamed)
-        self.allocas: list[str] = []
+        self.streams = Streams(self.f, streamed)
 
     def body(self, shift: int, mask: str | None) -> list[LlvmValue | None]:
         """Emit the body for one vector; gives the yielded values."""
@@ -56,41 +52,41 @@ class PassWriter:
         for dim, here in self.one.index_of.items():
             indices[dim] = "0" if here is None else self.loops.indices[here]
             if here == v:
-                indices[dim] = self.loops.add(indices[dim], shift)
+                indices[dim] = self.f.add(indices[dim], shift)
                 vector_dim = dim
         surroundings = Surroundings(indices, vector_dim, mask)
-        return self.one.body.emit(self.f, self.lanes, self.needs, surroundings, arguments)
+        return self.one.body.emit(self.f, self.lanes, surroundings, arguments)
 
     def vector(self, value: LlvmValue | None, kind: str) -> str:
         """The name of a yielded value in all lanes."""
         assert value is not None
         if value.lanes == self.lanes:
             return value.name
-        return self.memory.splat(kind, self.lanes, value.name)
+        return self.f.splat(kind, self.lanes, value.name)
 
     def store_plain(self, values: Sequence[LlvmValue | None], shift: int, mask: str | None) -> None:
         """Write the outputs that are not combined."""
-        lanes, memory = self.lanes, self.memory
+        lanes, f = self.lanes, self.f
         streamed: list[Store] = []
         for w in self.one.writes:
             if w.combiner != "none" or w.in_memory:
                 continue
             value = self.vector(values[w.position], w.value_kind)
-            value = memory.resize(w.value_kind, w.kind, lanes, value, w.unsigned)
+            value = f.resize(w.value_kind, w.kind, lanes, value, w.unsigned)
             address = self.loops.address(w.pointer, w.kind, w.offset, shift)
             address = self._in_chunk(w, address)
             stride = w.offset.coefficients[self.one.vector_dim]
             if mask is None and w.pointer in self.streams.pointers:
                 streamed.append(Store(w.kind, lanes, address, value))
             else:
-                memory.store_strided(w.kind, lanes, address, stride, value, mask)
+                f.store_strided(w.kind, lanes, address, stride, value, mask)
         self.streams.store(streamed)
 
     def _in_chunk(self, write: LinearWrite, address: str) -> str:
         if not write.chunk_step:
             return address
-        return self.memory.address(
-            write.kind, address, self.loops.multiply(self.items.chunk_index, write.chunk_step)
+        return self.f.address(
+            write.kind, address, self.f.multiply(self.items.chunk_index, write.chunk_step)
         )
 
     def store_total(
@@ -100,35 +96,35 @@ class PassWriter:
         address = self.loops.address(write.pointer, write.kind, write.offset, shift)
         address = self._in_chunk(write, address)
         stride = write.offset.coefficients[self.one.vector_dim] if lanes > 1 else 1
-        memory = self.memory
+        f = self.f
         if write.starts:
             if lanes == 1:
-                old = memory.load(write.kind, 1, address)
+                old = f.load(write.kind, 1, address)
             else:
-                old = memory.load_strided(write.kind, lanes, address, stride, mask)
-            old = memory.resize(write.kind, write.value_kind, lanes, old, write.unsigned)
-            total = memory.combine(write.combiner, write.value_kind, lanes, old, total)
-        total = memory.resize(write.value_kind, write.kind, lanes, total)
+                old = f.load_strided(write.kind, lanes, address, stride, mask)
+            old = f.resize(write.kind, write.value_kind, lanes, old, write.unsigned)
+            total = f.combine(write.combiner, write.value_kind, lanes, old, total)
+        total = f.resize(write.value_kind, write.kind, lanes, total)
         if lanes == 1:
-            memory.store(write.kind, 1, address, total)
+            f.store(write.kind, 1, address, total)
         else:
-            memory.store_strided(write.kind, lanes, address, stride, total, mask)
+            f.store_strided(write.kind, lanes, address, stride, total, mask)
 
     # The finished function.
 
     def text(self, symbol: str, parameters: Sequence[str]) -> str:
         """The definition of the pass's function."""
-        pointers = {r.pointer for r in self.one.reads if r is not None}
+        f, pointers = self.f, {r.pointer for r in self.one.reads if r is not None}
         pointers |= {w.pointer for w in self.one.writes}
         scratch = [
             f"  {p} = getelementptr i8, ptr %scratch, i64 {p.rpartition('.')[2]}"
             for p in sorted(pointers)
             if p.startswith("%scratch.")
         ]
-        lines = ["entry:", *scratch, *self.allocas, *self.streams.entry, self.f.text()]
-        lines += [*self.streams.exit, "  ret void"]
-        head = f"define void {symbol}({', '.join(parameters)}) {self.target.attributes} {{"
-        return "\n".join([head, *lines, "}", ""])
+        f.prologue = [*scratch, *f.prologue]
+        self.streams.end()
+        f.ret()
+        return f.define(symbol, ", ".join(parameters), self.target.attributes, linkage="")
 
     def cost(self) -> float:
         """Roughly the nanoseconds of the pass on one thread."""

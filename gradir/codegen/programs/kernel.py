@@ -20,11 +20,11 @@ from gradir.codegen.nests.space import vector_lanes
 from gradir.codegen.programs.cost import program_cost, program_costs
 from gradir.codegen.programs.values import ProgramValues
 from gradir.codegen.text.control_flow import ControlFlow
-from gradir.codegen.text.functions import FunctionText
-from gradir.codegen.text.instructions import Needs, kind_of
 from gradir.codegen.text.kernel import Kernel, KernelPhase
+from gradir.codegen.text.kinds import kind_of
 from gradir.codegen.text.polls import LEAVE, SHORT, TRIP_COST, Polls
 from gradir.codegen.text.target import MachineTarget
+from gradir.codegen.text.writer import FunctionWriter
 from gradir.dialects.base.diagnostics import LocatedError
 from gradir.dialects.loopnest.body_ops import LanesOp, LoadOp, ShapedType, StoreOp
 from gradir.dialects.loopnest.forall import ForallOp, program_ops
@@ -33,32 +33,24 @@ from gradir.passes.analysis.region_ops import is_loop
 
 def emit_forall(op: ForallOp, name: str, target: MachineTarget) -> Kernel:
     """The function of a program on row-major contiguous buffers, called `name.0`."""
-    needs = Needs()
-    writer = _Writer(op, target, needs)
+    writer = _Writer(op, target)
     symbol = f"{name}.0"
-    text = writer.function(f"@{symbol}")
+    text = writer.function(symbol)
     items = prod(op.extents)
-    return Kernel(
-        text,
-        (KernelPhase(symbol, items, items * program_cost(op)),),
-        frozenset(needs.functions),
-        frozenset(needs.declarations),
-        tuple(needs.messages),
-        writer.polls.leaves,
-    )
+    phases = (KernelPhase(symbol, items, items * program_cost(op)),)
+    return Kernel.of(text, phases, writer.f.needs, writer.polls.leaves)
 
 
 class _Writer:
     """Writes one program; `mask` is that of the loopnest.lanes around, if any."""
 
-    def __init__(self, op: ForallOp, target: MachineTarget, needs: Needs):
+    def __init__(self, op: ForallOp, target: MachineTarget):
         self.op = op
         self.target = target
-        self.f = FunctionText()
+        self.f = FunctionWriter()
         self.indices: dict[int, str] = {}
-        self.needs = needs
-        self.values = ProgramValues(self.f, needs)
-        self.names, self.memory = self.values.names, self.values.memory
+        self.values = ProgramValues(self.f)
+        self.names = self.values.names
         self.scalar = self.vector = self.values.scalar
         self.mask: str | None = None
         self.polls = Polls(self.f, program_costs(op))
@@ -75,19 +67,19 @@ class _Writer:
         names = [f"%in{k}" if k < inputs else f"%out{k - inputs}" for k in range(len(arguments))]
         self.names.update(zip(arguments, names, strict=True))
         with self.f.items(prod(self.op.extents)) as item:
-            self.indices = dict(enumerate(self._decode(item)))
+            self.indices = dict(enumerate(self.f.digits(item, self.op.extents)))
             self.scalar.surroundings = Surroundings(self.indices)
             self.block(self.op.body.block)
             self.spend_item()
         pointers = [f"ptr noalias {name}" for name in names]
         rest = ["ptr noalias %scratch", "ptr noalias %error", "i64 %begin", "i64 %end"]
-        ways_out: list[str] = []
+        self.f.ret()
         if self.polls.leaves:
             rest.insert(2, "ptr %table")
-            ways_out = [f"{LEAVE}:", "  ret void"]
-        head = f"define void {symbol}({', '.join([*pointers, *rest])}) {self.target.attributes} {{"
-        body = ["entry:", *self.polls.prologue, self.f.text(), "  ret void", *ways_out]
-        return "\n".join([head, *body, "}", ""])
+            self.f.label(LEAVE)
+            self.f.ret()
+        parameters = ", ".join([*pointers, *rest])
+        return self.f.define(symbol, parameters, self.target.attributes, linkage="")
 
     def spend_item(self) -> None:
         """A poll, if one is due, after an item of a program that takes long."""
@@ -95,18 +87,6 @@ class _Writer:
         cost = costs.block(block)
         if costs.has_long_loop(block) or prod(self.op.extents) * cost > SHORT:
             self.polls.spend(TRIP_COST + cost)
-
-    def _decode(self, item: str) -> list[str]:
-        """The outer indices of an item, the last changing fastest."""
-        indices: list[str] = []
-        extents = self.op.extents
-        for position, extent in reversed(list(enumerate(extents))):
-            if extent == 1 or prod(extents[:position]) == 1:
-                indices.append("0" if extent == 1 else item)
-                continue
-            indices.append(self.f.emit(f"urem i64 {item}, {extent}"))
-            item = self.f.emit(f"udiv i64 {item}, {extent}")
-        return indices[::-1]
 
     # Ops.
 
@@ -153,7 +133,7 @@ class _Writer:
                 some = self.f.emit(f"icmp slt i64 {first}, {end}")
                 stack.enter_context(self.f.when(some, "rest"))
             left = self.f.emit(f"sub nsw i64 {end}, {first}")
-            self.vectors(op, first, self.memory.first_lanes(self.values.lanes, left))
+            self.vectors(op, first, self.f.first_lanes(self.values.lanes, left))
 
     def _whole_end(self, op: LanesOp, low: str, high: str) -> str:
         """Where the last whole vector ends: `high` or `low` itself where that is known."""
@@ -161,20 +141,19 @@ class _Writer:
         if count is not None:
             if count <= 0 or count % self.values.lanes == 0:
                 return high
-            return self.values.add(low, str(count - count % self.values.lanes))
+            return self.f.add(low, str(count - count % self.values.lanes))
         size = self.f.emit(f"sub nsw i64 {high}, {low}")
-        positive = self.memory.intrinsic("smax", "i64", 1, size, "0")
+        positive = self.f.intrinsic("smax", "i64", 1, size, "0")
         whole = self.f.emit(f"and i64 {positive}, {-self.values.lanes}")
-        return self.values.add(low, whole)
+        return self.f.add(low, whole)
 
     def vectors(self, op: LanesOp, first: str, mask: str | None) -> None:
         """The body for the lanes that start at `first`."""
         assert self.values.index is not None
         self.names[self.values.index] = first
         self.mask = mask
-        self.vector = BodyEmitter(
-            self.f, self.values.lanes, self.needs, Surroundings(self.indices, None, mask)
-        )
+        surroundings = Surroundings(self.indices, None, mask)
+        self.vector = BodyEmitter(self.f, self.values.lanes, surroundings)
         self.block(op.body.block)
 
     # Memory.
@@ -186,13 +165,13 @@ class _Writer:
         steps = _steps(op.source)
         if not values.varies(op.result):
             offset = values.offset(op.indices, steps)
-            return self.memory.load(kind, 1, values.address(kind, pointer, offset))
+            return self.f.load(kind, 1, self.f.element(kind, pointer, offset))
         stride = values.stride(op.indices, steps)
         if stride is not None:
-            address = values.address(kind, pointer, values.offset(op.indices, steps))
-            return self.memory.load_strided(kind, lanes, address, stride, self.mask)
+            address = self.f.element(kind, pointer, values.offset(op.indices, steps))
+            return self.f.load_strided(kind, lanes, address, stride, self.mask)
         offsets = values.lane_offsets(op.indices, steps)
-        return self.memory.gather(kind, lanes, pointer, offsets, self.mask)
+        return self.f.gather(kind, lanes, pointer, offsets, self.mask)
 
     def store(self, op: StoreOp) -> None:
         values, lanes = self.values, self.values.lanes
@@ -200,7 +179,7 @@ class _Writer:
         pointer, value = self.names[op.target], values.lane_value(op.value)
         steps = _steps(op.target)
         if lanes > 1 and not values.varies(op.value):
-            value = self.memory.splat(kind, lanes, value)
+            value = self.f.splat(kind, lanes, value)
         stride = values.stride(op.indices, steps)
         if lanes > 1 and stride == 0:
             raise LocatedError(
@@ -208,10 +187,10 @@ class _Writer:
             )
         if lanes > 1 and stride is None:
             offsets = values.lane_offsets(op.indices, steps)
-            self.memory.scatter(kind, lanes, pointer, offsets, value, self.mask)
+            self.f.scatter(kind, lanes, pointer, offsets, value, self.mask)
             return
-        address = values.address(kind, pointer, values.offset(op.indices, steps))
-        self.memory.store_strided(kind, lanes, address, stride or 1, value, self.mask)
+        address = self.f.element(kind, pointer, values.offset(op.indices, steps))
+        self.f.store_strided(kind, lanes, address, stride or 1, value, self.mask)
 
 
 def _varying(op: LanesOp) -> set[SSAValue]:

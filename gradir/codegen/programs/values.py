@@ -12,9 +12,8 @@ from xdsl.dialects import arith
 from xdsl.ir import Operation, SSAValue
 
 from gradir.codegen.bodies.emitter import BodyEmitter, LlvmValue
-from gradir.codegen.text.functions import FunctionText
-from gradir.codegen.text.instructions import Needs, kind_of, llvm_type
-from gradir.codegen.text.memory import memory_kind
+from gradir.codegen.text.kinds import kind_of, llvm_type
+from gradir.codegen.text.writer import FunctionWriter
 
 
 class ProgramValues:
@@ -23,11 +22,10 @@ class ProgramValues:
     `lanes`, `index` and `varying` are those of the loopnest.lanes around, if any.
     """
 
-    def __init__(self, function: FunctionText, needs: Needs):
-        self.f = function
+    def __init__(self, f: FunctionWriter):
+        self.f = f
         self.names: dict[SSAValue, str] = {}
-        self.scalar = BodyEmitter(function, 1, needs)
-        self.memory = self.scalar.memory
+        self.scalar = BodyEmitter(f, 1)
         self.lanes = 1
         self.index: SSAValue | None = None
         self.varying: set[SSAValue] = set()
@@ -44,46 +42,24 @@ class ProgramValues:
     def lane_value(self, value: SSAValue) -> str:
         """The name of a value; the index of a loopnest.lanes, whose name is the first lane's."""
         if value is self.index:
-            return self.memory.lane_numbers(self.lanes, self.names[value])
+            return self.f.lane_numbers(self.lanes, self.names[value])
         return self.names[value]
 
     def passed(self, value: SSAValue, target: SSAValue) -> str:
         """A value as a vector if the argument or result that it becomes is one."""
         name = self.lane_value(value)
         if self.varies(target) and not self.varies(value):
-            return self.memory.splat(kind_of(value.type), self.lanes, name)
+            return self.f.splat(kind_of(value.type), self.lanes, name)
         return name
 
     # Addresses.
-
-    def address(self, kind: str, pointer: str, offset: str) -> str:
-        if offset == "0":
-            return pointer
-        type_ = llvm_type(memory_kind(kind))
-        return self.f.emit(f"getelementptr inbounds {type_}, ptr {pointer}, i64 {offset}", "p")
 
     def offset(self, indices: Sequence[SSAValue], steps: Sequence[int]) -> str:
         """The place of an element, or of the first lane's, in its buffer."""
         total = "0"
         for index, step in zip(indices, steps, strict=True):
-            total = self.add(total, self.multiply(self.first_lane(index), step))
+            total = self.f.add(total, self.f.multiply(self.first_lane(index), step))
         return total
-
-    def add(self, left: str, right: str) -> str:
-        if left == "0" or right == "0":
-            return right if left == "0" else left
-        if _is_number(left) and _is_number(right):
-            return str(int(left) + int(right))
-        return self.f.emit(f"add nsw i64 {left}, {right}")
-
-    def multiply(self, left: str, step: int) -> str:
-        if step == 1 or left == "0":
-            return left
-        return (
-            str(int(left) * step)
-            if _is_number(left)
-            else self.f.emit(f"mul nsw i64 {left}, {step}")
-        )
 
     def first_lane(self, value: SSAValue) -> str:
         """The scalar that a value is in the first lane, for one that moves by a constant."""
@@ -117,18 +93,14 @@ class ProgramValues:
 
     def lane_offsets(self, indices: Sequence[SSAValue], steps: Sequence[int]) -> str:
         """The places of all lanes' elements, a vector with its type."""
-        total = self.memory.splat("i64", self.lanes, "0")
+        total = self.f.splat("i64", self.lanes, "0")
         for index, step in zip(indices, steps, strict=True):
             if self.varies(index):
                 place = self.lane_value(index)
             else:
-                place = self.memory.splat("i64", self.lanes, self.names[index])
+                place = self.f.splat("i64", self.lanes, self.names[index])
             if step != 1:
-                factor = self.memory.number("i64", self.lanes, step)
-                place = self.memory.binary("mul", "i64", self.lanes, place, factor)
-            total = self.memory.binary("add", "i64", self.lanes, total, place)
+                factor = self.f.number("i64", self.lanes, step)
+                place = self.f.binary("mul", "i64", self.lanes, place, factor)
+            total = self.f.binary("add", "i64", self.lanes, total, place)
         return f"{llvm_type('i64', self.lanes)} {total}"
-
-
-def _is_number(text: str) -> bool:
-    return text.lstrip("-").isdigit()

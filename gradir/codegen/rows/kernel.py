@@ -11,11 +11,11 @@ from xdsl.ir import SSAValue
 from gradir.codegen.contractions.kernel import planned_threads
 from gradir.codegen.nests.kernel import parameters, write_passes
 from gradir.codegen.rows.plan_rows import RowsPlan, plan_rows, start_of
-from gradir.codegen.text.functions import FunctionText
-from gradir.codegen.text.instructions import Needs, bytes_of
+from gradir.codegen.text.functions import Needs
 from gradir.codegen.text.kernel import Kernel, KernelPhase
-from gradir.codegen.text.memory import LINE_BYTES, MemoryInstructions
+from gradir.codegen.text.kinds import bytes_of
 from gradir.codegen.text.target import MachineTarget
+from gradir.codegen.text.writer import LINE_BYTES, FunctionWriter
 from gradir.dialects.base.shapes import byte_size, element_of, shape_of
 from gradir.dialects.loopnest.loopnest import NestOp
 from gradir.dialects.loopnest.rows import RowsOp
@@ -46,13 +46,7 @@ def emit_rows(op: RowsOp, name: str, target: MachineTarget, threads: int) -> Ker
     texts.append(writer.text(symbol, head, target))
     ends, end_phases = write_passes(plan.ends, f"{name}.end", head, target, needs)
     phase = KernelPhase(symbol, plan.shares, op.blocks * cost)
-    return Kernel(
-        "\n".join([*texts, ends]),
-        (phase, *end_phases),
-        frozenset(needs.functions),
-        frozenset(needs.declarations),
-        tuple(needs.messages),
-    )
+    return Kernel.of("\n".join([*texts, ends]), (phase, *end_phases), needs)
 
 
 def _kept(op: RowsOp, nest: NestOp) -> frozenset[str]:
@@ -76,56 +70,44 @@ class _Writer:
 
     def __init__(self, op: RowsOp, plan: RowsPlan, needs: Needs):
         self.op, self.plan = op, plan
-        self.f = FunctionText()
-        self.memory = MemoryInstructions(self.f, needs)
+        self.f = FunctionWriter(needs)
         self.calls: list[tuple[list[SSAValue], tuple[KernelPhase, ...]]] = []
 
     def text(self, symbol: str, head: list[str], target: MachineTarget) -> str:
         plan, f = self.plan, self.f
         with f.loop("%begin", "%end", hint="share") as share:
-            mine = self._at("%scratch", self._times(share, plan.share_bytes), plan.shares_at)
-            first, last = (
-                f.emit(f"udiv i64 {self._times(number, plan.chunks)}, {plan.shares}")
-                for number in (share, f.emit(f"add nsw i64 {share}, 1"))
-            )
+            mine = f.address("i8", "%scratch", f.multiply(share, plan.share_bytes))
+            mine = f.address("i8", mine, plan.shares_at)
+            first, last = f.share_of(plan.chunks, share, plan.shares)
             with f.loop(first, last, hint="chunk") as chunk:
-                record = self._at("%scratch", self._times(chunk, plan.record_bytes), 0)
+                record = f.address("i8", "%scratch", f.multiply(chunk, plan.record_bytes))
                 self._start_sums(record)
                 begin, end = self._blocks_of(chunk)
                 with f.loop(begin, end, hint="block") as block:
                     self._block(block, mine, record)
-        return (
-            f'define void @"{symbol}"({", ".join(head)}) {target.attributes} {{\n'
-            f"entry:\n{f.text()}\n  ret void\n}}\n"
-        )
+        f.ret()
+        return f.define(symbol, ", ".join(head), target.attributes, linkage="")
 
     def _blocks_of(self, chunk: str) -> tuple[str, str]:
         op, f = self.op, self.f
-        begin = self._times(chunk, op.chunk_blocks)
-        end = f.emit(f"add nsw i64 {begin}, {op.chunk_blocks}")
+        begin = self.f.multiply(chunk, op.chunk_blocks)
+        end = f.add(begin, op.chunk_blocks)
         if not op.overlaps:
-            return begin, self.memory.intrinsic("smin", "i64", 1, end, str(op.blocks))
+            return begin, f.minimum(end, op.blocks)
         is_last = f.emit(f"icmp eq i64 {end}, {op.blocks - 1}")
         return begin, f.emit(f"select i1 {is_last}, i64 {op.blocks}, i64 {end}")
-
-    def _times(self, value: str, factor: int) -> str:
-        return value if factor == 1 else self.f.emit(f"mul nsw i64 {value}, {factor}")
-
-    def _at(self, base: str, offset: str, more: int) -> str:
-        place = self.f.emit(f"getelementptr i8, ptr {base}, i64 {offset}")
-        return self.f.emit(f"getelementptr i8, ptr {place}, i64 {more}") if more else place
 
     def _start_sums(self, record: str) -> None:
         """Set the accumulators of a chunk, in whole cache lines, to what they start from."""
         for one in self.plan.sums:
             width = bytes_of(one.kind)
             lanes = LINE_BYTES // width
-            start = self.memory.splat(one.kind, lanes, start_of(one))
+            start = self.f.splat(one.kind, lanes, start_of(one))
             size = -(-one.size // lanes) * lanes
-            place = self._at(record, str(one.offset), 0)
+            place = self.f.address("i8", record, one.offset)
             with self.f.loop("0", str(size), lanes, hint="start", at_least_once=True) as k:
-                address = self.memory.address(one.kind, place, k)
-                self.memory.store(one.kind, lanes, address, start)
+                address = self.f.address(one.kind, place, k)
+                self.f.store(one.kind, lanes, address, start)
 
     def _block(self, block: str, mine: str, record: str) -> None:
         places = self._places(block, mine)
@@ -133,7 +115,8 @@ class _Writer:
             handed_on = [f"ptr {places[root_of(value)]}" for value in values]
             arguments = ", ".join([*handed_on, f"ptr {record}", "ptr %error"])
             for phase in phases:
-                self.f.line(f'call void @"{phase.symbol}"({arguments}, i64 0, i64 {phase.items})')
+                items = f"i64 0, i64 {phase.items}"
+                self.f.call("void", f"@{phase.symbol}", f"{arguments}, {items}")
 
     def _places(self, block: str, mine: str) -> dict[SSAValue, str]:
         """The pointer to the block's part of each buffer."""
@@ -142,15 +125,16 @@ class _Writer:
         names += [f"%out{k}" for k in range(len(self.op.outputs))]
         places: dict[SSAValue, str] = {}
         rows, size = self.op.rows.value.data, self.op.size.value.data
-        row = self._times(block, size)
+        row = self.f.multiply(block, size)
         if self.op.overlaps:
-            row = self.memory.intrinsic("smin", "i64", 1, row, str(rows - size))
+            row = self.f.minimum(row, rows - size)
         for k, name in enumerate(names):
             stride = _bytes(args[k]) // size
             moved = self.op.moves(k)
-            places[args[k]] = self._at(name, self._times(row, stride), 0) if moved else name
+            offset = self.f.multiply(row, stride) if moved else "0"
+            places[args[k]] = self.f.address("i8", name, offset)
         for local, offset in self.plan.locals.items():
-            places[local] = self._at(mine, str(offset), 0)
+            places[local] = self.f.address("i8", mine, offset)
         return places
 
 

@@ -22,7 +22,7 @@ from gradir.codegen.nests.space import (
     choose_folds,
     choose_vector_dim,
 )
-from gradir.codegen.text.instructions import is_float, kind_of
+from gradir.codegen.text.kinds import is_float, kind_of
 from gradir.dialects.base.access import Access
 from gradir.dialects.loopnest.loopnest import IndexOp, LoadOp, NestOp, ShapedType
 from gradir.passes.buffers.state import is_window, root_of

@@ -29,7 +29,7 @@ from gradir.codegen.nests.space import (
     vector_lanes,
 )
 from gradir.codegen.rows.nest_rows import sum_folds
-from gradir.codegen.text.instructions import bytes_of, identity
+from gradir.codegen.text.kinds import bytes_of, identity
 from gradir.codegen.text.target import MachineTarget
 from gradir.dialects.base.shapes import byte_size, element_of, shape_of
 from gradir.dialects.loopnest.loopnest import NestOp, ViewOp

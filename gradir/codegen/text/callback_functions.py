@@ -21,10 +21,11 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from gradir.codegen.text.clock import CLOCK, CLOCK_TYPE, now_function
+from gradir.codegen.text.fixed_text import declarations, place
 from gradir.codegen.text.kernel import ERROR_CODE
 from gradir.codegen.text.native_operators import (
     NATIVE_DECLARATION,
-    field,
+    load_record_field,
     native_function,
     record_type,
 )
@@ -72,17 +73,11 @@ LIBRARY_FUNCTIONS: Mapping[str, str] = MappingProxyType({CLOCK: CLOCK_TYPE})
 
 def callback_functions() -> str:
     """The module."""
-    declared = {**PYTHON_FUNCTIONS, **LIBRARY_FUNCTIONS}
-    lines = ["declare " + type_.replace(" (", f" @{name}(", 1) for name, type_ in declared.items()]
+    lines = [declarations({**PYTHON_FUNCTIONS, **LIBRARY_FUNCTIONS})]
     lines.append(f"@{MAIN_THREAD_SYMBOL} = external global i64")
     lines.append(NATIVE_DECLARATION)
     parts = _keep(), now_function("now"), _poll(), native_function(), _python(), _host()
     return "\n".join([*lines, *parts])
-
-
-def word(number: int, name: str) -> str:
-    """The address of a word of the table."""
-    return f"%{name} = getelementptr i64, ptr %table, i64 {number}"
 
 
 def _keep() -> str:
@@ -105,13 +100,13 @@ traced:
   call void @Py_DecRef(ptr %trace)
   br label %placed
 placed:
-  {word(TABLE_RAISED, "raised")}
+  {place("raised", "%table", TABLE_RAISED, "i64")}
   %earlier = load ptr, ptr %raised
   call void @Py_DecRef(ptr %earlier)
   store ptr %value, ptr %raised
-  {word(TABLE_ERROR + ERROR_CODE, "code")}
+  {place("code", "%table", TABLE_ERROR + ERROR_CODE, "i64")}
   store i64 {RAISED}, ptr %code
-  {word(TABLE_STOP, "stop")}
+  {place("stop", "%table", TABLE_STOP, "i64")}
   store atomic i64 1, ptr %stop release, align 8
   ret void
 }}"""
@@ -120,7 +115,7 @@ placed:
 def _poll() -> str:
     return f"""
 define i64 @{POLL_SYMBOL}(ptr %table) {{
-  {word(TABLE_STOP, "stop")}
+  {place("stop", "%table", TABLE_STOP, "i64")}
   %before = load atomic i64, ptr %stop monotonic, align 8
   %going = icmp eq i64 %before, 0
   br i1 %going, label %whose, label %done
@@ -130,7 +125,7 @@ whose:
   %is.main = icmp eq i64 %thread, %main
   br i1 %is.main, label %when, label %done
 when:
-  {word(TABLE_POLLED, "polled")}
+  {place("polled", "%table", TABLE_POLLED, "i64")}
   %last = load i64, ptr %polled
   %now = call i64 @now()
   %passed = sub i64 %now, %last
@@ -189,16 +184,16 @@ def _host() -> str:
 define i64 @{HOST_SYMBOL}(ptr %records, i64 %number, ptr %buffers, ptr %table) {{
   %place = udiv i64 %number, {ACTIONS}
   %record = getelementptr {record_type()}, ptr %records, i64 %place
-{field("object")}
+  {load_record_field("object")}
   %action = urem i64 %number, {ACTIONS}
   %is.wait = icmp eq i64 %action, {WAIT}
-{field("finish")}
-{field("function")}
+  {load_record_field("finish")}
+  {load_record_field("function")}
   %called = select i1 %is.wait, ptr %finish, ptr %function
   %is.native = icmp ne ptr %called, null
   br i1 %is.native, label %native, label %python
 native:
-{field("block_size")}
+  {load_record_field("block_size")}
   %block = alloca i8, i64 %block_size, align 16
   %code = call i32 @native(ptr %called, ptr %block, ptr %record, ptr %buffers)
   %is.done = icmp eq i32 %code, 0
@@ -208,7 +203,7 @@ python:
   call void @python(ptr %object, i64 %number, ptr %given, ptr %table)
   br label %done
 done:
-  {word(TABLE_STOP, "stop")}
+  {place("stop", "%table", TABLE_STOP, "i64")}
   %stopped = load atomic i64, ptr %stop monotonic, align 8
   ret i64 %stopped
 }}"""

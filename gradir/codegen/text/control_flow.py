@@ -19,8 +19,8 @@ from xdsl.dialects import scf
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, Operation, SSAValue
 
-from gradir.codegen.text.functions import FunctionText
-from gradir.codegen.text.instructions import kind_of, llvm_type
+from gradir.codegen.text.kinds import kind_of, llvm_type
+from gradir.codegen.text.writer import FunctionWriter
 from gradir.dialects.base.attributes import integers_of
 from gradir.dialects.base.constants import constant_integer
 from gradir.dialects.base.diagnostics import LocatedError
@@ -66,7 +66,7 @@ class ControlFlow:
 
     def __init__(
         self,
-        function: FunctionText,
+        function: FunctionWriter,
         names: MutableMapping[SSAValue, str],
         emit_ops: Callable[[Block], None],
         type_of: Callable[[SSAValue], str] = value_type,
@@ -112,17 +112,17 @@ class ControlFlow:
         f, values = self.f, op.body.block.args
         head, inside, done = (f.fresh(f"for.{part}") for part in ("head", "body", "done"))
         entry = f.current_label
-        f.line(f"br label %{head}")
+        f.jump(head)
         f.label(head)
         first = self._reserve_phis(values)
         ends = [self.names[value] for value in values]
         type_ = self.type_of(values[0])
         more = f.emit(f"icmp slt {type_} {ends[0]}, {upper}")
-        f.line(f"br i1 {more}, label %{inside}, label %{done}")
+        f.branch(more, inside, done)
         f.label(inside)
         following = trip(op)
         latch = f.current_label
-        f.line(f"br label %{head}")
+        f.jump(head)
         self.names.update(zip(values, ends, strict=True))
         self._fill_phis(first, values, [(starts, entry), (following, latch)])
         f.label(done)
@@ -177,21 +177,20 @@ class ControlFlow:
         count = ahead.begin()
         head, inside, done = (f.fresh(f"block.{part}") for part in ("head", "body", "done"))
         entry, lane, following = f.current_label, "%" + f.fresh("lane"), "%" + f.fresh("lane")
-        f.line(f"br label %{head}")
+        f.jump(head)
         f.label(head)
-        place = len(f.lines)
-        f.lines.append("")
+        place = f.reserve_phis(1)
         first = self._reserve_phis(values)
         inner = [self.names[value] for value in values]
         more = f.emit(f"icmp ult i64 {lane}, {count}")
-        f.line(f"br i1 {more}, label %{inside}, label %{done}")
+        f.branch(more, inside, done)
         f.label(inside)
         ahead.resume(lane)
         ends = self._iteration(op)
         f.line(f"{following} = add i64 {lane}, 1")
         latch = f.current_label
-        f.line(f"br label %{head}")
-        f.lines[place] = f"  {lane} = phi i64 [ 0, %{entry} ], [ {following}, %{latch} ]"
+        f.jump(head)
+        f.fill_phi(place, lane, "i64", [("0", entry), (following, latch)])
         self._fill_phis(first, values, [(outer, entry), (ends, latch)])
         f.label(done)
         ahead.end()
@@ -204,7 +203,7 @@ class ControlFlow:
         then, other, done = (f.fresh(f"if.{part}") for part in ("then", "else", "done"))
         has_other = op.false_region.first_block is not None
         condition = self.names[op.cond]
-        f.line(f"br i1 {condition}, label %{then}, label %{other if has_other else done}")
+        f.branch(condition, then, other if has_other else done)
         regions = [(then, op.true_region.block)]
         if has_other:
             regions.append((other, op.false_region.block))
@@ -216,7 +215,7 @@ class ControlFlow:
         before, after = op.before_region.block, op.after_region.block
         head, body, done = (f.fresh(f"while.{part}") for part in ("head", "body", "done"))
         starts, entry = self._passed(op.arguments, before.args), f.current_label
-        f.line(f"br label %{head}")
+        f.jump(head)
         f.label(head)
         first = self._reserve_phis(before.args)
         self.emit_ops(before)
@@ -225,13 +224,13 @@ class ControlFlow:
         for targets in (after.args, op.res):
             values = self._passed(decision.args, targets)
             self.names.update(zip(targets, values, strict=True))
-        f.line(f"br i1 {self.condition_of(decision)}, label %{body}, label %{done}")
+        f.branch(self.condition_of(decision), body, done)
         f.label(body)
         self.emit_ops(after)
         ends = self._passed(_terminator(after).operands, before.args)
         self.at_back_edge(op, 1)
         latch = f.current_label
-        f.line(f"br label %{head}")
+        f.jump(head)
         self._fill_phis(first, before.args, [(starts, entry), (ends, latch)])
         f.label(done)
 
@@ -250,8 +249,7 @@ class ControlFlow:
         regions = [op.default_region, *op.case_regions]
         labels = [f.fresh("switch.case") for _ in regions]
         cases = zip(integers_of(op.cases), labels[1:], strict=True)
-        table = " ".join(f"i64 {number}, label %{label}" for number, label in cases)
-        f.line(f"switch i64 {self.names[op.arg]}, label %{labels[0]} [ {table} ]")
+        f.switch(self.names[op.arg], labels[0], cases)
         blocks = [region.block for region in regions]
         self._join(op, list(zip(labels, blocks, strict=True)), f.fresh("switch.done"))
 
@@ -263,7 +261,7 @@ class ControlFlow:
             f.label(label)
             self.emit_ops(block)
             ways.append((self._passed(_terminator(block).operands, op.results), f.current_label))
-            f.line(f"br label %{done}")
+            f.jump(done)
         f.label(done)
         first = self._reserve_phis(op.results)
         self._fill_phis(first, op.results, ways)
@@ -280,20 +278,16 @@ class ControlFlow:
 
     def _reserve_phis(self, values: Sequence[SSAValue]) -> int:
         """Name a phi for each value, in lines that are written later; gives the first line."""
-        first = len(self.f.lines)
         for value in values:
             self.names[value] = "%" + self.f.fresh("phi")
-            self.f.lines.append("")
-        return first
+        return self.f.reserve_phis(len(values))
 
     def _fill_phis(
         self, first: int, values: Sequence[SSAValue], ways: Sequence[tuple[Sequence[str], str]]
     ) -> None:
         for k, value in enumerate(values):
-            incoming = ", ".join(f"[ {names[k]}, %{label} ]" for names, label in ways)
-            self.f.lines[first + k] = (
-                f"  {self.names[value]} = phi {self.type_of(value)} {incoming}"
-            )
+            incoming = [(names[k], label) for names, label in ways]
+            self.f.fill_phi(first + k, self.names[value], self.type_of(value), incoming)
 
     EMITTERS: ClassVar[dict[type[Operation], Callable[..., None]]] = {
         scf.ForOp: emit_for,

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gradir.codegen.text.functions import Needs
 
 
 @dataclass(frozen=True)
@@ -24,18 +27,23 @@ class KernelPhase:
 class Kernel:
     """The code of one loop op. `text` defines the functions of `phases` and constants they use.
 
-    `functions` are (name, bits, lanes) requests for vector math; `declarations` are the LLVM
-    `declare` lines of the intrinsics in `text`. `messages` are the error texts that
-    loopnest.check_index reports, by the code that is stored (see `ERROR_*`). If it `polls`, its
-    functions take the table behind the error record, and may return before their time.
+    `functions` are (name, bits, lanes) requests for vector math; `messages` are the error texts
+    that loopnest.check_index reports, by the code that is stored (see `ERROR_*`). If it `polls`,
+    its functions take the table behind the error record, and may return before their time.
     """
 
     text: str
     phases: tuple[KernelPhase, ...]
     functions: frozenset[tuple[str, int, int]] = frozenset()
-    declarations: frozenset[str] = frozenset()
-    messages: tuple[str, ...] = field(default=())
+    messages: tuple[str, ...] = ()
     polls: bool = False
+
+    @classmethod
+    def of(
+        cls, text: str, phases: Sequence[KernelPhase], needs: Needs, polls: bool = False
+    ) -> Kernel:
+        """The kernel of finished text."""
+        return cls(text, tuple(phases), frozenset(needs.functions), tuple(needs.messages), polls)
 
 
 # The error record that every phase is handed: three i64. A failing index check stores its message

@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from gradir.codegen.text.functions import FunctionText
+from gradir.codegen.text.kinds import llvm_type, splat_literal
+from gradir.codegen.text.writer import FunctionWriter
 
 MANTISSA_BITS = {32: 23, 64: 52}
 EXPONENT_BIAS = {32: 127, 64: 1023}
@@ -22,28 +23,10 @@ ROUNDING_MAGIC = {32: 1.5 * 2.0**23, 64: 1.5 * 2.0**52}
 INFINITY = float("inf")
 NAN = float("nan")
 
-ELEMENT = {32: "float", 64: "double"}
-
-
-def vector(element: str, lanes: int) -> str:
-    """The LLVM type of `lanes` elements: `<8 x float>`, or `float` for one lane."""
-    return element if lanes == 1 else f"<{lanes} x {element}>"
-
-
-def suffix(bits: int, lanes: int) -> str:
-    """How LLVM mangles the type in an intrinsic's name: `v8f32`, `f32`."""
-    return f"f{bits}" if lanes == 1 else f"v{lanes}f{bits}"
-
 
 def float_bits(value: float, bits: int) -> int:
     """The bit pattern of `value` rounded to float or double."""
     return int.from_bytes(struct.pack(">f" if bits == 32 else ">d", value), "big")
-
-
-def float_literal(value: float, bits: int) -> str:
-    """`value` rounded to float or double, as LLVM writes it: the hexadecimal form of a double."""
-    rounded: float = struct.unpack(">f", struct.pack(">f", value))[0] if bits == 32 else value
-    return f"0x{struct.pack('>d', rounded).hex().upper()}"
 
 
 # The vectors that the instruction for x * 2**n takes; wider ones are several of the last.
@@ -57,57 +40,50 @@ class Lanes:
     """
 
     def __init__(
-        self, bits: int, lanes: int, text: FunctionText | None = None, scales: bool = False
+        self, bits: int, lanes: int, text: FunctionWriter | None = None, scales: bool = False
     ) -> None:
         self.bits = bits
         self.lanes = lanes
         size = bits * lanes
         self.scales = scales and (size in SCALED_BITS or size % SCALED_BITS[-1] == 0)
-        self.text = text or FunctionText()
-        self.float_type = vector(ELEMENT[bits], lanes)
-        self.int_type = vector(f"i{bits}", lanes)
-        self.mask_type = vector("i1", lanes)
-        self.suffix = suffix(bits, lanes)
+        self.text = text or FunctionWriter()
+        self.float_kind, self.int_kind = f"f{bits}", f"i{bits}"
         self.calls_huge_reduction = False
 
-    def emit(self, type_: str, instruction: str) -> LaneValue:
-        """Append an instruction with a result of `type_`."""
-        return LaneValue(self, type_, self.text.emit(instruction))
+    def type_of(self, kind: str) -> str:
+        return llvm_type(kind, self.lanes)
+
+    def value(self, kind: str, name: str) -> LaneValue:
+        return LaneValue(self, kind, name)
 
     def float_constant(self, value: float) -> LaneValue:
         """The same float in each lane, rounded to the width."""
-        return self._splat(ELEMENT[self.bits], self.float_type, float_literal(value, self.bits))
+        return self.value(self.float_kind, self.text.number(self.float_kind, self.lanes, value))
 
     def int_constant(self, value: int) -> LaneValue:
         """The same integer in each lane, modulo the width."""
         value &= (1 << self.bits) - 1
-        return self._splat(f"i{self.bits}", self.int_type, str(value))
+        return self.value(self.int_kind, splat_literal(self.int_kind, self.lanes, str(value)))
 
     def where_any(
         self, mask: LaneValue, usual: Sequence[LaneValue], rare: Callable[[], Sequence[LaneValue]]
     ) -> list[LaneValue]:
         """`usual`, or the results of `rare` in a branch taken if the mask holds in any lane."""
-        text = self.text
-        condition = mask.name
+        text, condition = self.text, mask.name
         if self.lanes > 1:
             reduction = f"@llvm.vector.reduce.or.v{self.lanes}i1"
-            condition = text.emit(f"call i1 {reduction}({mask.type} {mask.name})")
+            condition = text.call("i1", reduction, f"{mask.type} {mask.name}")
         before, branch, done = text.current_label, text.fresh("rare"), text.fresh("done")
-        text.line(f"br i1 {condition}, label %{branch}, label %{done}")
+        text.branch(condition, branch, done)
         text.label(branch)
         results = rare()
         last = text.current_label
-        text.line(f"br label %{done}")
+        text.jump(done)
         text.label(done)
         return [
-            self.emit(a.type, f"phi {a.type} [ {a.name}, %{before} ], [ {b.name}, %{last} ]")
+            self.value(a.kind, text.phi(a.type, [(a.name, before), (b.name, last)]))
             for a, b in zip(usual, results, strict=True)
         ]
-
-    def _splat(self, element: str, type_: str, literal: str) -> LaneValue:
-        return LaneValue(
-            self, type_, literal if self.lanes == 1 else f"splat ({element} {literal})"
-        )
 
 
 Operand: TypeAlias = "LaneValue | float"
@@ -119,8 +95,12 @@ class LaneValue:
     """A float, an integer or a mask in each lane. Comparisons are ordered: false for nan."""
 
     function: Lanes
-    type: str
+    kind: str
     name: str
+
+    @property
+    def type(self) -> str:
+        return self.function.type_of(self.kind)
 
     @property
     def bits(self) -> int:
@@ -145,7 +125,7 @@ class LaneValue:
         return self._lift(other)._arithmetic("div", self)
 
     def __neg__(self) -> LaneValue:
-        return self.function.emit(self.type, f"fneg {self.type} {self.name}")
+        return self._named(self._text.unary("fneg", self.kind, self.function.lanes, self.name))
 
     def __lt__(self, other: Operand) -> LaneValue:
         return self._compare("olt", "slt", other)
@@ -157,25 +137,24 @@ class LaneValue:
         return self._compare("oeq", "eq", other)
 
     def __and__(self, other: IntOperand) -> LaneValue:
-        return self._binary("and", self._lift(other))
+        return self._binary("and", self._lift(other).name)
 
     def __or__(self, other: IntOperand) -> LaneValue:
-        return self._binary("or", self._lift(other))
+        return self._binary("or", self._lift(other).name)
 
     def __xor__(self, other: IntOperand) -> LaneValue:
-        return self._binary("xor", self._lift(other))
+        return self._binary("xor", self._lift(other).name)
 
     def __lshift__(self, count: int) -> LaneValue:
-        return self._binary("shl", self._lift(count))
+        return self._binary("shl", self._lift(count).name)
 
     def __rshift__(self, count: int) -> LaneValue:
         """Logical: zeros come in from the left."""
-        return self._binary("lshr", self._lift(count))
+        return self._binary("lshr", self._lift(count).name)
 
     def __invert__(self) -> LaneValue:
         """The opposite of a mask."""
-        true = "true" if self.function.lanes == 1 else "splat (i1 true)"
-        return self.function.emit(self.type, f"xor {self.type} {self.name}, {true}")
+        return self._binary("xor", splat_literal("i1", self.function.lanes, "true"))
 
     def __abs__(self) -> LaneValue:
         return self._intrinsic("fabs", self)
@@ -193,13 +172,16 @@ class LaneValue:
 
     def as_int(self) -> LaneValue:
         """The bit pattern of a float."""
-        target = self.function.int_type
-        return self.function.emit(target, f"bitcast {self.type} {self.name} to {target}")
+        return self.cast("bitcast", self.function.int_kind)
 
     def as_float(self) -> LaneValue:
         """The float with this bit pattern."""
-        target = self.function.float_type
-        return self.function.emit(target, f"bitcast {self.type} {self.name} to {target}")
+        return self.cast("bitcast", self.function.float_kind)
+
+    def cast(self, opcode: str, kind: str) -> LaneValue:
+        """`opcode` to a kind, for a cast instruction."""
+        lanes = self.function.lanes
+        return self._named(self._text.cast(opcode, self.kind, kind, lanes, self.name), kind)
 
     def to_double(self) -> LaneValue:
         """The same numbers as doubles."""
@@ -212,9 +194,7 @@ class LaneValue:
     def _converted(self, opcode: str, bits: int) -> LaneValue:
         of = self.function
         target = Lanes(bits, of.lanes, of.text, of.scales)
-        return target.emit(
-            target.float_type, f"{opcode} {self.type} {self.name} to {target.float_type}"
-        )
+        return target.value(target.float_kind, self.cast(opcode, target.float_kind).name)
 
     def scaled(self, power: LaneValue) -> LaneValue:
         """self * 2**power, rounded once, for a power that is whole; targets that scale have it."""
@@ -229,14 +209,14 @@ class LaneValue:
         while len(pieces) > 1:
             pairs = zip(pieces[::2], pieces[1::2], strict=True)
             pieces = [low._shuffled(high, range(2 * low.function.lanes)) for low, high in pairs]
-        return LaneValue(of, self.type, pieces[0].name)
+        return self._named(pieces[0].name)
 
     def _scaled(self, power: LaneValue) -> LaneValue:
         type_, width = self.type, self.bits * self.function.lanes
         name = f"mask.scalef.p{'s' if self.bits == 32 else 'd'}.{width}"
         every = f"i{max(self.function.lanes, 8)} -1" + (", i32 4" if width == 512 else "")
         operands = f"{type_} {self.name}, {type_} {power.name}, {type_} zeroinitializer, {every}"
-        return self.function.emit(type_, f"call {type_} @llvm.x86.avx512.{name}({operands})")
+        return self._named(self._text.call(type_, f"@llvm.x86.avx512.{name}", operands))
 
     def _lanes(self, first: int, count: int) -> LaneValue:
         """Some neighbouring lanes of a vector of floats."""
@@ -246,19 +226,15 @@ class LaneValue:
         """Lanes of this vector of floats, and of the other one behind it."""
         of = self.function
         result = Lanes(of.bits, len(lanes), of.text, of.scales)
-        chosen = ", ".join(f"i32 {lane}" for lane in lanes)
-        return result.emit(
-            result.float_type,
-            f"shufflevector {self.type} {self.name}, {other.type} {other.name}, "
-            f"<{len(lanes)} x i32> <{chosen}>",
-        )
+        name = self._text.shuffle(self.kind, of.lanes, self.name, lanes, other.name)
+        return result.value(self.kind, name)
 
     def select(self, yes: Operand, no: Operand) -> LaneValue:
         """`yes` where this mask holds, elsewhere `no`; both floats, or LaneValues of integers."""
         yes, no = self._float(yes), self._float(no)
-        return self.function.emit(
-            yes.type,
-            f"select {self.type} {self.name}, {yes.type} {yes.name}, {no.type} {no.name}",
+        lanes = self.function.lanes
+        return self._named(
+            self._text.select(yes.kind, lanes, self.name, yes.name, no.name), yes.kind
         )
 
     def at_least(self, bound: float) -> LaneValue:
@@ -277,30 +253,37 @@ class LaneValue:
     def _lift(self, operand: Operand) -> LaneValue:
         if isinstance(operand, LaneValue):
             return operand
-        if self.type == self.function.float_type:
+        if self.kind == self.function.float_kind:
             return self.function.float_constant(operand)
         assert isinstance(operand, int)
         return self.function.int_constant(operand)
 
-    def _binary(self, opcode: str, other: LaneValue) -> LaneValue:
-        return self.function.emit(self.type, f"{opcode} {self.type} {self.name}, {other.name}")
+    def _binary(self, opcode: str, other: str) -> LaneValue:
+        lanes = self.function.lanes
+        return self._named(self._text.binary(opcode, self.kind, lanes, self.name, other))
 
     def _arithmetic(self, opcode: str, other: Operand) -> LaneValue:
-        prefix = "f" if self.type == self.function.float_type else ""
-        return self._binary(prefix + opcode, self._lift(other))
+        prefix = "f" if self.kind == self.function.float_kind else ""
+        return self._binary(prefix + opcode, self._lift(other).name)
 
     def _compare(self, float_predicate: str, int_predicate: str, other: Operand) -> LaneValue:
-        is_float = self.type == self.function.float_type
-        compare = f"fcmp {float_predicate}" if is_float else f"icmp {int_predicate}"
-        return self.function.emit(
-            self.function.mask_type,
-            f"{compare} {self.type} {self.name}, {self._lift(other).name}",
-        )
+        is_float = self.kind == self.function.float_kind
+        predicate = float_predicate if is_float else int_predicate
+        lanes, right = self.function.lanes, self._lift(other).name
+        return self._named(self._text.compare(predicate, self.kind, lanes, self.name, right), "i1")
 
     def _intrinsic(self, name: str, *operands: LaneValue) -> LaneValue:
-        arguments = ", ".join(f"{operand.type} {operand.name}" for operand in operands)
-        callee = f"@llvm.{name}.{self.function.suffix}"
-        return self.function.emit(self.type, f"call {self.type} {callee}({arguments})")
+        names = [operand.name for operand in operands]
+        lanes = self.function.lanes
+        return self._named(self._text.intrinsic(name, self.kind, lanes, *names))
+
+    @property
+    def _text(self) -> FunctionWriter:
+        return self.function.text
+
+    def _named(self, name: str, kind: str | None = None) -> LaneValue:
+        """The value of a name, of this kind or another."""
+        return LaneValue(self.function, kind or self.kind, name)
 
     def fused_multiply_add(self, factor: Operand, addend: Operand) -> LaneValue:
         """self * factor + addend, rounded once."""

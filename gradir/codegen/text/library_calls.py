@@ -21,6 +21,8 @@ function that takes fewer arguments does not read the others.
 
 from __future__ import annotations
 
+from gradir.codegen.text.fixed_text import load_field, place
+
 START_SYMBOL, FINISH_SYMBOL = "gradir_start", "gradir_finish"
 
 SITE_WORDS = (
@@ -69,24 +71,25 @@ absent:
 
 
 def _site() -> str:
-    return f"""  %site.address = getelementptr i8, ptr %call, i64 {_DATA}
-  %site = load ptr, ptr %site.address"""
+    return load_field("site", "%call", _DATA, "ptr", "i8")
 
 
 def _word(name: str, type_: str = "i64") -> str:
-    place = SITE_WORDS.index(name)
-    return f"""  %{name}.address = getelementptr i64, ptr %site, i64 {place}
-  %{name} = load {type_}, ptr %{name}.address"""
+    return load_field(name, "%site", SITE_WORDS.index(name), type_)
+
+
+def _pending() -> str:
+    """The address of the word that says whether the call is started and not finished."""
+    return place("pending", "%site", SITE_WORDS.index("pending"), "i64")
 
 
 def _start() -> str:
-    pending = SITE_WORDS.index("pending")
     return f"""
 define i32 @{START_SYMBOL}(ptr %call) {{
 entry:
-{_site()}
-  %pending.address = getelementptr i64, ptr %site, i64 {pending}
-  %was = atomicrmw xchg ptr %pending.address, i64 1 seq_cst
+  {_site()}
+  {_pending()}
+  %was = atomicrmw xchg ptr %pending, i64 1 seq_cst
   %is.busy = icmp ne i64 %was, 0
   br i1 %is.busy, label %busy, label %going
 busy:
@@ -94,12 +97,12 @@ busy:
 going:
   %operand = call ptr @first(ptr %call, i64 {_COUNTS[0]}, i64 {_GROUPS[0]})
   %result = call ptr @first(ptr %call, i64 {_COUNTS[1]}, i64 {_GROUPS[1]})
-{_word("copied")}
-{_word("source", "ptr")}
-{_word("place")}
-{_word("cleared")}
-{_word("calls")}
-{_word("check", "ptr")}
+  {_word("copied")}
+  {_word("source", "ptr")}
+  {_word("place")}
+  {_word("cleared")}
+  {_word("calls")}
+  {_word("check", "ptr")}
   %is.checked = icmp ne ptr %check, null
   br i1 %is.checked, label %checking, label %agreed
 checking:
@@ -136,7 +139,7 @@ called:
 fails:
   ret i32 %code
 done:
-{_word("over")}
+  {_word("over")}
   %is.over = icmp ne i64 %over, 0
   br i1 %is.over, label %finish, label %started
 finish:
@@ -150,10 +153,8 @@ started:
 def _arguments() -> str:
     lines: list[str] = []
     for k in range(CALL_ARGUMENTS):
-        lines.append(f"""  %w{k}.address = getelementptr i64, ptr %record, i64 {1 + k}
-  %w{k} = load i64, ptr %w{k}.address
-  %kind{k}.address = getelementptr i64, ptr %record, i64 {1 + CALL_ARGUMENTS + k}
-  %kind{k} = load i64, ptr %kind{k}.address
+        lines.append(f"""  {load_field(f"w{k}", "%record", 1 + k)}
+  {load_field(f"kind{k}", "%record", 1 + CALL_ARGUMENTS + k)}
   %of.operand{k} = icmp eq i64 %kind{k}, {OPERAND}
   %of.result{k} = icmp eq i64 %kind{k}, {RESULT}
   %s{k} = select i1 %of.operand{k}, i64 %operand.word, i64 0
@@ -166,15 +167,15 @@ def _finish() -> str:
     return f"""
 define i32 @{FINISH_SYMBOL}(ptr %call) {{
 entry:
-{_site()}
-{_word("requests")}
-{_word("request_place", "ptr")}
-{_word("statuses", "ptr")}
-{_word("test", "ptr")}
-{_word("yield", "ptr")}
-{_word("late", "ptr")}
+  {_site()}
+  {_word("requests")}
+  {_word("request_place", "ptr")}
+  {_word("statuses", "ptr")}
+  {_word("test", "ptr")}
+  {_word("yield", "ptr")}
+  {_word("late", "ptr")}
   %flag = alloca i32
-  %pending.address = getelementptr i64, ptr %site, i64 {SITE_WORDS.index("pending")}
+  {_pending()}
   %some = icmp ne i64 %requests, 0
   br i1 %some, label %waiting, label %done
 waiting:
@@ -211,6 +212,6 @@ again:
   %n.next = add i64 %n, 1
   br label %testing
 done:
-  store atomic i64 0, ptr %pending.address seq_cst, align 8
+  store atomic i64 0, ptr %pending seq_cst, align 8
   ret i32 0
 }}"""

@@ -17,6 +17,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from gradir.codegen.text.fixed_text import load_field
+
 # `object` is the Python object of the program's host calls. `function` is null where Python makes
 # the call; `finish` waits for what it has started. A moved word of the block, by its place, points
 # to another place of the block; a buffer's word to the call's k-th buffer.
@@ -39,13 +41,9 @@ CALL_PLACE = 8
 NATIVE_DECLARATION = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
 
 
-def field(name: str) -> str:
-    """Lines that load a field of `%record` to a register of its name."""
-    type_, place = HOST_RECORD[name], list(HOST_RECORD).index(name)
-    return (
-        f"  %{name}.place = getelementptr {record_type()}, ptr %record, i64 0, i32 {place}\n"
-        f"  %{name} = load {type_}, ptr %{name}.place"
-    )
+def load_record_field(name: str) -> str:
+    """Lines that load a field of `%record`, each of them a word, to a register of its name."""
+    return load_field(name, "%record", list(HOST_RECORD).index(name), HOST_RECORD[name])
 
 
 def record_type() -> str:
@@ -55,12 +53,11 @@ def record_type() -> str:
 def native_function() -> str:
     """`@native(function, block, record, buffers)`: fill the block and call; 0 or the failure's
     number."""
-    fields = [field(f) for f in ("template", "template_size", "moved", "moved_count")]
-    fields += [field(f) for f in ("buffers", "buffer_count")]
+    names = ("template", "template_size", "moved", "moved_count", "buffers", "buffer_count")
     return f"""
 define internal i32 @native(ptr %function, ptr %block, ptr %record, ptr %addresses) {{
 entry:
-{chr(10).join(fields)}
+  {f"{chr(10)}  ".join(map(load_record_field, names))}
   call void @llvm.memcpy.p0.p0.i64(ptr %block, ptr %template, i64 %template_size, i1 false)
   br label %moving
 moving:

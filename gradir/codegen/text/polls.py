@@ -19,8 +19,9 @@ from xdsl.dialects.builtin import i64
 from xdsl.ir import Block, Operation
 
 from gradir.codegen.text.callback_functions import POLL_SYMBOL
-from gradir.codegen.text.functions import FunctionText
+from gradir.codegen.text.functions import UNLIKELY
 from gradir.codegen.text.table import TABLE_STOP
+from gradir.codegen.text.writer import FunctionWriter
 from gradir.dialects.base.constants import constant_integer
 from gradir.passes.analysis.region_ops import blocks_of, is_loop, is_region_op
 
@@ -34,9 +35,6 @@ LEAST_CHUNK = 64
 TRIP_COST = 0.5
 # Block where a function ends before its time.
 LEAVE = "leave"
-# What says that a branch is hardly ever taken, and its definition in the module: metadata number 1,
-# as number 0 is of memory.py.
-UNLIKELY, UNLIKELY_DEFINITION = "!prof !1", '!1 = !{!"branch_weights", i32 1, i32 1048575}'
 POLL_DECLARATION = f"declare i64 @{POLL_SYMBOL}(ptr)"
 
 
@@ -81,14 +79,12 @@ class LoopCosts:
 
 
 class Polls:
-    """Writes the polls of one function, which has the table and the block `LEAVE`.
+    """Writes the polls of one function, which has the table and the block `LEAVE`."""
 
-    `prologue` is text for the function's first block.
-    """
-
-    def __init__(self, text: FunctionText, costs: LoopCosts):
+    def __init__(self, text: FunctionWriter, costs: LoopCosts):
         self.text, self.costs = text, costs
-        self.prologue: list[str] = []
+        # where what is left to spend is, if anything is
+        self._fuel: str | None = None
         # whether control may go to the block
         self.leaves = False
 
@@ -113,35 +109,31 @@ class Polls:
         if nanoseconds >= FUEL:
             self.poll()
             return
-        if not self.prologue:
-            store = f"  store i64 {FUEL}, ptr %fuel, align 8"
-            self.prologue += ["  %fuel = alloca i64, align 8", store]
-        text = self.text
-        before = text.emit("load i64, ptr %fuel, align 8")
-        spent = max(1, round(nanoseconds))
-        left = text.emit(f"sub i64 {before}, {spent}")
-        text.line(f"store i64 {left}, ptr %fuel, align 8")
+        text, spent = self.text, max(1, round(nanoseconds))
+        if self._fuel is None:
+            with text.early():
+                self._fuel = text.emit("alloca i64, align 8", "fuel")
+                text.store("i64", 1, self._fuel, str(FUEL))
+        before = text.load("i64", 1, self._fuel)
+        text.store("i64", 1, self._fuel, text.emit(f"sub i64 {before}, {spent}"))
         # one instruction with the subtraction, as a test of its sign would not be
         used = text.emit(f"icmp ult i64 {before}, {spent}")
         due, on = text.fresh("poll"), text.fresh("on")
-        text.line(f"br i1 {used}, label %{due}, label %{on}, {UNLIKELY}")
+        text.branch(used, due, on, UNLIKELY)
         text.label(due)
-        text.line(f"store i64 {FUEL}, ptr %fuel, align 8")
+        text.store("i64", 1, self._fuel, str(FUEL))
         self.poll(on)
 
     def poll(self, on: str | None = None) -> None:
         """Ask, and go on in block `on`, a new one by default."""
-        self.leave_if(self.text.emit(f"call i64 @{POLL_SYMBOL}(ptr %table)"), on)
+        self.leave_if(self.text.call("i64", f"@{POLL_SYMBOL}", "ptr %table"), on)
 
     def check(self) -> None:
         """Leave if something else has noticed that the call is to end."""
-        place = self.text.emit(f"getelementptr i64, ptr %table, i64 {TABLE_STOP}")
+        place = self.text.address("i64", "%table", TABLE_STOP)
         self.leave_if(self.text.emit(f"load atomic i64, ptr {place} monotonic, align 8"))
 
     def leave_if(self, stopped: str, on: str | None = None) -> None:
         """Leave if an i64 is not 0."""
         self.leaves = True
-        on = on or self.text.fresh("on")
-        leaving = self.text.emit(f"icmp ne i64 {stopped}, 0")
-        self.text.line(f"br i1 {leaving}, label %{LEAVE}, label %{on}, {UNLIKELY}")
-        self.text.label(on)
+        self.text.leave_if(stopped, LEAVE, on)

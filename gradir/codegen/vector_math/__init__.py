@@ -17,7 +17,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import cache
 
-from gradir.codegen.text.lanes import Lanes, LaneValue, suffix
+from gradir.codegen.text.kinds import llvm_type, mangled
+from gradir.codegen.text.lanes import Lanes, LaneValue
+from gradir.codegen.text.writer import FunctionWriter
 from gradir.codegen.vector_math import (
     error_function,
     exponential,
@@ -52,7 +54,7 @@ FUNCTIONS: frozenset[str] = frozenset({*_UNARY, *_BINARY})
 
 def symbol(name: str, bits: int, lanes: int) -> str:
     """The LLVM name: `@gradir.exp.v16f32`, or `@gradir.exp.f32` for one lane."""
-    return f"@gradir.{name}.{suffix(bits, lanes)}"
+    return f"@gradir.{name}.{mangled(f'f{bits}', lanes)}"
 
 
 def operand_count(name: str) -> int:
@@ -90,32 +92,34 @@ def call_often(text: str, requests: Iterable[Request], prefix: str, attributes: 
         inner = symbol(name, bits, lanes)
         if text.count(f"{inner}(") <= MOST_INLINED:
             continue
-        outer = f"@{prefix}.{name}.{suffix(bits, lanes)}"
+        outer = f"@{prefix}.{name}.{mangled(f'f{bits}', lanes)}"
         text = text.replace(f"{inner}(", f"{outer}(")
-        type_ = Lanes(bits, lanes).float_type
+        type_ = llvm_type(f"f{bits}", lanes)
         operands = ", ".join(f"{type_} %x{k}" for k in range(operand_count(name)))
-        wrappers.append(
-            f"define internal {type_} {outer}({operands}) noinline memory(none) "
-            f"{attributes} {{\n  %y = call {type_} {inner}({operands})\n  ret {type_} %y\n}}\n"
-        )
+        f = FunctionWriter()
+        f.ret(f"{type_} {f.call(type_, inner, operands)}")
+        inlining = f"noinline memory(none) {attributes}"
+        wrappers.append(f.define(outer[1:], operands, inlining, result=type_))
     return "\n".join([*wrappers, text])
 
 
 @cache
 def _write(name: str, bits: int, lanes: int, scales: bool = False) -> tuple[str, tuple[str, ...]]:
     function = Lanes(bits, lanes, scales=scales)
-    type_ = function.float_type
+    kind, type_ = function.float_kind, function.type_of(function.float_kind)
     if name in _BINARY:
         names = ("%x", "%y")
-        result = _BINARY[name](*(LaneValue(function, type_, operand) for operand in names))
+        result = _BINARY[name](*(function.value(kind, operand) for operand in names))
     else:
         names = ("%x",)
-        result = _UNARY[name](LaneValue(function, type_, "%x"))
-    function.text.line(f"ret {type_} {result.name}")
+        result = _UNARY[name](function.value(kind, "%x"))
+    function.text.ret(f"{type_} {result.name}")
     parameters = ", ".join(f"{type_} {operand}" for operand in names)
-    text = (
-        f"define internal {type_} {symbol(name, bits, lanes)}({parameters})"
-        " alwaysinline nounwind memory(none) {\nentry:\n" + function.text.text() + "\n}\n"
+    text = function.text.define(
+        symbol(name, bits, lanes)[1:],
+        parameters,
+        "alwaysinline nounwind memory(none)",
+        result=type_,
     )
     if not function.calls_huge_reduction:
         return text, ()

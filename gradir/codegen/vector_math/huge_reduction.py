@@ -8,7 +8,7 @@ multiple of pi/2. This is the cold path of sin, cos and tan: one lane after the 
 
 from __future__ import annotations
 
-from gradir.codegen.text.lanes import ELEMENT, float_literal, suffix, vector
+from gradir.codegen.text.kinds import literal, llvm_type, mangled
 
 # A word of zeros, then the first 1280 bits of 2/pi after the binary point.
 TWO_OVER_PI = (
@@ -147,7 +147,7 @@ entry:
 
 def symbol(bits: int, lanes: int) -> str:
     """The function from x to { r, q } with x = q pi/2 + r and |r| <= pi/4, for |x| >= 2**16."""
-    return f"@gradir.reduce_huge.{suffix(bits, lanes)}"
+    return f"@gradir.reduce_huge.{mangled(f'f{bits}', lanes)}"
 
 
 def dependencies(bits: int, lanes: int) -> tuple[tuple[int, int], ...]:
@@ -161,15 +161,16 @@ def definition(bits: int, lanes: int) -> str:
         return scalar_definition() if bits == 64 else ONE_FLOAT.format(attributes=ATTRIBUTES)
     # A conversion that changes nothing is a bitcast.
     up, down, down_int = ("fpext", "fptrunc", "trunc") if bits == 32 else ("bitcast",) * 3
-    element = ELEMENT[bits]
+    kind = f"f{bits}"
+    element = llvm_type(kind)
     return VECTOR.format(
         attributes=ATTRIBUTES,
         symbol=symbol(bits, lanes),
         lanes=lanes,
         float=element,
         int=f"i{bits}",
-        floats=vector(element, lanes),
-        ints=vector(f"i{bits}", lanes),
+        floats=llvm_type(kind, lanes),
+        ints=llvm_type(f"i{bits}", lanes),
         widen=f"%x.wide = {up} {element} %x.i to double",
         narrow_float=f"%r.i = {down} double %r.wide to {element}",
         narrow_int=f"%q.i = {down_int} i64 %q.wide to i{bits}",
@@ -182,7 +183,7 @@ def scalar_definition() -> str:
         count=len(TWO_OVER_PI),
         words=", ".join(f"i64 {word}" for word in TWO_OVER_PI),
         half=1 << 189,
-        tail_unit=float_literal(2.0**-53, 64),
-        half_pi=float_literal(1.5707963267948966, 64),
-        half_pi_low=float_literal(6.123233995736766e-17, 64),
+        tail_unit=literal("f64", 2.0**-53),
+        half_pi=literal("f64", 1.5707963267948966),
+        half_pi_low=literal("f64", 6.123233995736766e-17),
     )

@@ -18,8 +18,8 @@ import re
 from collections.abc import Callable
 from functools import cache
 
-from gradir.codegen.text.half_floats import mangled_type, vector_type
-from gradir.codegen.text.lanes import ROUNDING_MAGIC, Lanes, LaneValue, vector
+from gradir.codegen.text.kinds import mangled
+from gradir.codegen.text.lanes import ROUNDING_MAGIC, Lanes, LaneValue
 from gradir.codegen.text.target import MachineTarget
 
 # Functions of the C library that native code may call. The first move and clear memory. Remainders
@@ -39,11 +39,10 @@ def complete(text: str, target: MachineTarget) -> str:
         if has:
             continue
         replaced = {(m[1], m[2], m[3]) for m in pattern.finditer(text)}
-        text = re.sub(f"^declare .*{pattern.pattern}.*\n?", "", text, flags=re.MULTILINE)
         text = pattern.sub(lambda m: m[0].replace("@llvm.", "@gradir."), text)
-        parts += [_arithmetic(name, _lanes(v), int(bits)) for name, v, bits in _sorted(replaced)]
+        parts += [_arithmetic(name, int(v or 1), int(bits)) for name, v, bits in _sorted(replaced)]
     for name, lanes, kind in _sorted(conversions):
-        parts.append(_conversion(name, kind, _lanes(lanes), target.converts_half))
+        parts.append(_conversion(name, kind, int(lanes or 1), target.converts_half))
     return "\n".join([text, *parts])
 
 
@@ -51,76 +50,47 @@ def _sorted(found: set[tuple[str, str | None, str]]) -> list[tuple[str, str | No
     return sorted(found, key=lambda one: (one[0], int(one[1] or 0), one[2]))
 
 
-def _lanes(digits: str | None) -> int | None:
-    return None if digits is None else int(digits)
-
-
-def _define(
-    name: str, suffix: str, result: str, parameters: list[str], function: Lanes, value: str
-) -> str:
-    """The text of `@gradir.name`, which gives `value` of the type that `function` makes."""
-    listed = ", ".join(f"{type_} %x{k}" for k, type_ in enumerate(parameters))
+def _define(name: str, kind: str, operands: int, of: Lanes, source: str, value: LaneValue) -> str:
+    """The text of `@gradir.name`, of operands of one kind, which gives `value`."""
+    type_ = of.type_of(source)
+    listed = ", ".join(f"{type_} %x{k}" for k in range(operands))
     # thirty instructions for each of a polynomial's: inlined they take seconds to compile
     inlining = "noinline" if name == "fma" else "alwaysinline"
-    return (
-        f"define internal {result} @gradir.{name}.{suffix}({listed})"
-        f" {inlining} nounwind memory(none) {{\nentry:\n{function.text.text()}\n"
-        f"  ret {result} {value}\n}}\n"
+    of.text.ret(f"{value.type} {value.name}")
+    return of.text.define(
+        f"gradir.{name}.{mangled(kind, of.lanes)}",
+        listed,
+        f"{inlining} nounwind memory(none)",
+        result=value.type,
     )
-
-
-def _argument(function: Lanes, type_: str, lanes: int | None, index: int) -> LaneValue:
-    """A parameter; of a vector of one lane, its element, since `Lanes` has scalars for these."""
-    name = f"%x{index}"
-    if lanes != 1:
-        return LaneValue(function, type_, name)
-    return function.emit(type_, f"bitcast <1 x {type_}> {name} to {type_}")
-
-
-def _returned(value: LaneValue, lanes: int | None) -> str:
-    if lanes != 1:
-        return value.name
-    return value.function.text.emit(f"bitcast {value.type} {value.name} to <1 x {value.type}>")
 
 
 # Conversions.
 
 
 @cache
-def _conversion(name: str, kind: str, lanes: int | None, has_half: bool) -> str:
-    function = Lanes(32, lanes or 1)
-    bits, single = vector_type("i16", lanes), vector_type("float", lanes)
+def _conversion(name: str, kind: str, lanes: int, has_half: bool) -> str:
+    function = Lanes(32, lanes)
     is_native = kind == "f16" and has_half
     if name == "extend":
         convert = _extend_natively if is_native else _EXTENDS[kind]
-        x = _argument(function, vector("i16", function.lanes), lanes, 0)
-        value = _returned(convert(function, x), lanes)
-        return _define(name, mangled_type(kind, lanes), single, [bits], function, value)
-    convert = _narrow_natively if is_native else _NARROWS[kind]
-    x = _argument(function, function.float_type, lanes, 0)
-    value = _returned(convert(function, x), lanes)
-    return _define(name, mangled_type(kind, lanes), bits, [single], function, value)
+    else:
+        convert = _narrow_natively if is_native else _NARROWS[kind]
+    source = "i16" if name == "extend" else function.float_kind
+    value = convert(function, function.value(source, "%x0"))
+    return _define(name, kind, 1, function, source, value)
 
 
 def _extend_natively(f: Lanes, x: LaneValue) -> LaneValue:
-    half = vector("half", f.lanes)
-    same = f.emit(half, f"bitcast {x.type} {x.name} to {half}")
-    return f.emit(f.float_type, f"fpext {half} {same.name} to {f.float_type}")
+    return x.cast("bitcast", "half").cast("fpext", f.float_kind)
 
 
 def _narrow_natively(f: Lanes, x: LaneValue) -> LaneValue:
-    half, bits = vector("half", f.lanes), vector("i16", f.lanes)
-    short = f.emit(half, f"fptrunc {x.type} {x.name} to {half}")
-    return f.emit(bits, f"bitcast {half} {short.name} to {bits}")
+    return x.cast("fptrunc", "half").cast("bitcast", "i16")
 
 
 def _widened(f: Lanes, x: LaneValue) -> LaneValue:
-    return f.emit(f.int_type, f"zext {x.type} {x.name} to {f.int_type}")
-
-
-def _shortened(f: Lanes, x: LaneValue) -> LaneValue:
-    bits = vector("i16", f.lanes)
-    return f.emit(bits, f"trunc {x.type} {x.name} to {bits}")
+    return x.cast("zext", f.int_kind)
 
 
 def _extend_bfloat(f: Lanes, x: LaneValue) -> LaneValue:
@@ -133,7 +103,7 @@ def _narrow_bfloat(f: Lanes, x: LaneValue) -> LaneValue:
     bits = x.as_int()
     high = bits >> 16
     rounded = (bits + ((high & 1) + f.int_constant(0x7FFF))) >> 16
-    return _shortened(f, x.equals(x).select(rounded, high | 0x40))
+    return (x.equals(x).select(rounded, high | 0x40)).cast("trunc", "i16")
 
 
 def _extend_half(f: Lanes, x: LaneValue) -> LaneValue:
@@ -165,7 +135,7 @@ def _narrow_half(f: Lanes, x: LaneValue) -> LaneValue:
     payload = ((size >> 13) & 0x3FF) | 0x7E00
     infinite = x.equals(x).select(f.int_constant(0x7C00), payload)
     is_finite = size < f.int_constant((127 + 16) << 23)
-    return _shortened(f, is_finite.select(finite, infinite) | sign)
+    return (is_finite.select(finite, infinite) | sign).cast("trunc", "i16")
 
 
 _EXTENDS = {"f16": _extend_half, "bf16": _extend_bfloat}
@@ -176,17 +146,12 @@ _NARROWS = {"f16": _narrow_half, "bf16": _narrow_bfloat}
 
 
 @cache
-def _arithmetic(name: str, lanes: int | None, bits: int) -> str:
-    function = Lanes(bits, lanes or 1)
-    emit = _ARITHMETIC[name]
-    operands = [
-        _argument(function, function.float_type, lanes, k) for k in range(3 if name == "fma" else 1)
-    ]
-    value = _returned(emit(function, *operands), lanes)
-    type_ = vector_type("float" if bits == 32 else "double", lanes)
-    return _define(
-        name, mangled_type(f"f{bits}", lanes), type_, [type_] * len(operands), function, value
-    )
+def _arithmetic(name: str, lanes: int, bits: int) -> str:
+    function = Lanes(bits, lanes)
+    kind, count = function.float_kind, 3 if name == "fma" else 1
+    operands = [function.value(kind, f"%x{k}") for k in range(count)]
+    value = _ARITHMETIC[name](function, *operands)
+    return _define(name, kind, count, function, kind, value)
 
 
 def _whole(f: Lanes, x: LaneValue, rounded: LaneValue) -> LaneValue:

@@ -175,10 +175,10 @@ def reduce_huge(x: LaneValue) -> tuple[LaneValue, LaneValue]:
     function = x.function
     function.calls_huge_reduction = True
     callee = huge_reduction.symbol(x.bits, function.lanes)
-    pair_type = f"{{ {x.type}, {function.int_type} }}"
-    pair = function.emit(pair_type, f"call {pair_type} {callee}({x.type} {x.name})")
-    r = function.emit(x.type, f"extractvalue {pair_type} {pair.name}, 0")
-    q = function.emit(function.int_type, f"extractvalue {pair_type} {pair.name}, 1")
+    text, pair_type = function.text, f"{{ {x.type}, {function.type_of(function.int_kind)} }}"
+    pair = text.call(pair_type, callee, f"{x.type} {x.name}")
+    r = function.value(x.kind, text.emit(f"extractvalue {pair_type} {pair}, 0"))
+    q = function.value(function.int_kind, text.emit(f"extractvalue {pair_type} {pair}, 1"))
     return (abs(x) < INFINITY).select(r, NAN), q
 
 

@@ -1,4 +1,4 @@
-"""Loads and stores of scalars and vectors: masked, strided, reversed, gathered.
+"""The writer of LLVM functions: loads and stores, which are masked, strided, reversed, gathered.
 
 An element of kind i1 is a byte 0 or 1 in memory. A mask is the name of a vector of i1, or None
 where all lanes are active; lanes that are not active are neither read nor written. Nothing is
@@ -9,41 +9,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gradir.codegen.text.instructions import (
-    Instructions,
+from gradir.codegen.text.functions import STREAMED
+from gradir.codegen.text.instructions import Instructions
+from gradir.codegen.text.kinds import (
     bytes_of,
+    constant_mask,
+    integers,
     llvm_type,
     mangled,
+    mask_literal,
+    memory_kind,
     splat_literal,
 )
 
 # Elements up to this far apart are loaded as whole vectors, with those between them.
 CLOSE_STRIDE = 4
 LINE_BYTES = 64
-# What streaming stores refer to: metadata number 0, as number 1 is of polls.py.
-STREAM_METADATA = "!0 = !{i32 1}"
 
 
-# How elements lie in memory, where that is not as LLVM sees their kind.
-_MEMORY_KINDS = {"i1": "i8", "f16": "i16", "bf16": "i16"}
-
-
-def memory_kind(kind: str) -> str:
-    return _MEMORY_KINDS.get(kind, kind)
-
-
-def integers(values: Sequence[int], kind: str = "i32") -> str:
-    """A constant vector of integers."""
-    return "<" + ", ".join(f"{kind} {v}" for v in values) + ">"
-
-
-def constant_mask(lanes: int, active: int) -> str:
-    """The mask whose first `active` lanes are set."""
-    return _literal([lane < active for lane in range(lanes)])
-
-
-def _literal(flags: Sequence[bool]) -> str:
-    return "<" + ", ".join(f"i1 {int(flag)}" for flag in flags) + ">"
+# Elements up to this far apart are loaded as whole vectors, with those between them.
+CLOSE_STRIDE = 4
+LINE_BYTES = 64
 
 
 def _flags(mask: str | None, lanes: int) -> list[bool] | None:
@@ -53,16 +39,52 @@ def _flags(mask: str | None, lanes: int) -> list[bool] | None:
     return [part.endswith("1") for part in mask[1:-1].split(", ")] if mask[0] == "<" else None
 
 
-class MemoryInstructions(Instructions):
+class FunctionWriter(Instructions):
     """Appends instructions that read and write memory."""
+
+    def allocate(self, kind: str, count: int, alignment: int, hint: str = "slot") -> str:
+        """So many elements on the function's stack, written where the text stands."""
+        type_ = llvm_type(memory_kind(kind))
+        return self.emit(f"alloca [{count} x {type_}], align {alignment}", hint)
 
     def address(self, kind: str, pointer: str, offset: str | int) -> str:
         """The pointer `offset` elements on."""
-        if str(offset) == "0":
+        return self._moved("getelementptr", kind, pointer, str(offset))
+
+    def element(self, kind: str, pointer: str, offset: str | int) -> str:
+        """The pointer `offset` elements on, which is surely in the same buffer."""
+        return self._moved("getelementptr inbounds", kind, pointer, str(offset))
+
+    def _moved(self, opcode: str, kind: str, pointer: str, offset: str) -> str:
+        if offset == "0":
             return pointer
-        return self.f.emit(
-            f"getelementptr {llvm_type(memory_kind(kind))}, ptr {pointer}, i64 {offset}", "p"
-        )
+        type_ = llvm_type(memory_kind(kind))
+        return self.emit(f"{opcode} {type_}, ptr {pointer}, i64 {offset}", "p")
+
+    # Slots on the stack, vectors of which LLVM makes registers, or aligns as it likes.
+
+    def new_slots(self, kind: str, lanes: int, count: int = 1, hint: str = "slot") -> str:
+        type_ = llvm_type(kind, lanes)
+        slots = type_ if count == 1 else f"[{count} x {type_}], align 64"
+        return self.emit(f"alloca {slots}", hint)
+
+    def load_slot(self, kind: str, lanes: int, slots: str, number: str | int = 0) -> str:
+        """The vector in one of slots that follow each other."""
+        place = self._slot(kind, lanes, slots, str(number))
+        return self.emit(f"load {llvm_type(kind, lanes)}, ptr {place}")
+
+    def store_slot(
+        self, kind: str, lanes: int, slots: str, value: str, number: str | int = 0
+    ) -> None:
+        place = self._slot(kind, lanes, slots, str(number))
+        self.line(f"store {llvm_type(kind, lanes)} {value}, ptr {place}")
+
+    def _slot(self, kind: str, lanes: int, slots: str, number: str) -> str:
+        if number == "0":
+            return slots
+        return self.emit(f"getelementptr {llvm_type(kind, lanes)}, ptr {slots}, i64 {number}")
+
+    # Memory.
 
     def load(
         self, kind: str, lanes: int, pointer: str, mask: str | None = None, other: str = "0"
@@ -71,14 +93,13 @@ class MemoryInstructions(Instructions):
         stored = memory_kind(kind)
         type_, align = llvm_type(stored, lanes), bytes_of(stored)
         if mask is None:
-            result = self.f.emit(f"load {type_}, ptr {pointer}, align {align}")
+            result = self.emit(f"load {type_}, ptr {pointer}, align {align}")
         else:
-            symbol = f"@llvm.masked.load.{mangled(stored, lanes)}.p0"
-            masks = llvm_type("i1", lanes)
-            self.needs.declarations.add(f"declare {type_} {symbol}(ptr, {masks}, {type_})")
-            result = self.f.emit(
-                f"call {type_} {symbol}(ptr align {align} {pointer}, {masks} {mask}, "
-                f"{type_} {_all_lanes(stored, lanes, other)})"
+            result = self.call(
+                type_,
+                f"@llvm.masked.load.{mangled(stored, lanes)}.p0",
+                f"ptr align {align} {pointer}, {llvm_type('i1', lanes)} {mask}, "
+                f"{type_} {_all_lanes(stored, lanes, other)}",
             )
         return self.from_memory(kind, lanes, result)
 
@@ -97,20 +118,19 @@ class MemoryInstructions(Instructions):
         type_, align = llvm_type(stored, lanes), bytes_of(stored)
         if streamed:
             align = min(LINE_BYTES, lanes * align)
-            self.f.line(f"store {type_} {value}, ptr {pointer}, align {align}, !nontemporal !0")
+            self.line(f"store {type_} {value}, ptr {pointer}, align {align}, {STREAMED}")
             return
         if mask is None:
-            self.f.line(f"store {type_} {value}, ptr {pointer}, align {align}")
+            self.line(f"store {type_} {value}, ptr {pointer}, align {align}")
             return
         flags = _flags(mask, lanes)
         if flags is not None and sum(flags) <= 1:
             self._store_lane(stored, lanes, pointer, value, flags)
             return
-        symbol = f"@llvm.masked.store.{mangled(stored, lanes)}.p0"
-        masks = llvm_type("i1", lanes)
-        self.needs.declarations.add(f"declare void {symbol}({type_}, ptr, {masks})")
-        self.f.line(
-            f"call void {symbol}({type_} {value}, ptr align {align} {pointer}, {masks} {mask})"
+        self.call(
+            "void",
+            f"@llvm.masked.store.{mangled(stored, lanes)}.p0",
+            f"{type_} {value}, ptr align {align} {pointer}, {llvm_type('i1', lanes)} {mask}",
         )
 
     def _store_lane(
@@ -124,7 +144,7 @@ class MemoryInstructions(Instructions):
         if not any(flags):
             return
         lane, type_ = flags.index(True), llvm_type(stored, lanes)
-        one = self.f.emit(f"extractelement {type_} {value}, i64 {lane}")
+        one = self.emit(f"extractelement {type_} {value}, i64 {lane}")
         self.store(stored, 1, self.address(stored, pointer, lane), one)
 
     def load_strided(
@@ -146,19 +166,14 @@ class MemoryInstructions(Instructions):
         self, kind: str, lanes: int, pointer: str, stride: int, mask: str | None, other: str
     ) -> str:
         """Elements a few apart: what lies between them is loaded as well and dropped."""
-        stored = memory_kind(kind)
-        type_ = llvm_type(stored, lanes)
-        result = "poison"
+        stored, result = memory_kind(kind), "poison"
         for part in range(stride):
             address = self.address(stored, pointer, part * lanes)
             inside = self._part_mask(lanes, stride, part, mask)
             loaded = self.load(stored, lanes, address, inside, other)
             places = [lane * stride - part * lanes for lane in range(lanes)]
             order = [lanes + p if 0 <= p < lanes else lane for lane, p in enumerate(places)]
-            result = self.f.emit(
-                f"shufflevector {type_} {result}, {type_} {loaded}, "
-                f"<{lanes} x i32> {integers(order)}"
-            )
+            result = self.shuffle(stored, lanes, result, order, loaded)
         return self.from_memory(kind, lanes, result)
 
     def _part_mask(self, lanes: int, stride: int, part: int, mask: str | None) -> str | None:
@@ -169,11 +184,7 @@ class MemoryInstructions(Instructions):
             return None if inside >= lanes else constant_mask(lanes, inside)
         numbers = range(part * lanes, (part + 1) * lanes)
         order = [n // stride if n % stride == 0 else lanes for n in numbers]
-        type_ = llvm_type("i1", lanes)
-        return self.f.emit(
-            f"shufflevector {type_} {mask}, {type_} zeroinitializer, "
-            f"<{lanes} x i32> {integers(order)}"
-        )
+        return self.shuffle("i1", lanes, mask, order, "zeroinitializer")
 
     def store_strided(
         self, kind: str, lanes: int, pointer: str, stride: int, value: str, mask: str | None
@@ -195,22 +206,15 @@ class MemoryInstructions(Instructions):
     ) -> None:
         """Elements a few apart: masks leave out what lies between them."""
         stored = memory_kind(kind)
-        value, type_ = self._to_memory(kind, lanes, value), llvm_type(stored, lanes)
-        masks, flags = llvm_type("i1", lanes), _flags(mask, lanes)
+        value, flags = self._to_memory(kind, lanes, value), _flags(mask, lanes)
         for part in range(stride):
             numbers = range(part * lanes, (part + 1) * lanes)
-            order = integers([n // stride for n in numbers])
-            spread = self.f.emit(
-                f"shufflevector {type_} {value}, {type_} poison, <{lanes} x i32> {order}"
-            )
-            places = [n // stride if n % stride == 0 else lanes for n in numbers]
+            spread = self.shuffle(stored, lanes, value, [n // stride for n in numbers])
             if flags is None:
-                inside = self.f.emit(
-                    f"shufflevector {masks} {mask}, {masks} zeroinitializer, "
-                    f"<{lanes} x i32> {integers(places)}"
-                )
+                inside = self._part_mask(lanes, stride, part, mask)
             else:
-                inside = _literal([place < lanes and flags[place] for place in places])
+                places = [n // stride if n % stride == 0 else lanes for n in numbers]
+                inside = mask_literal([place < lanes and flags[place] for place in places])
             address = self.address(stored, pointer, part * lanes)
             self.store(stored, lanes, address, spread, inside)
 
@@ -229,13 +233,12 @@ class MemoryInstructions(Instructions):
     ) -> str:
         """Elements at `pointer + offsets`, a vector of integers with its type."""
         stored = memory_kind(kind)
-        type_, pointers = self._gathered(stored, lanes, pointer, offsets)
-        symbol = f"@llvm.masked.gather.{mangled(stored, lanes)}.v{lanes}p0"
-        masks = llvm_type("i1", lanes)
-        self.needs.declarations.add(f"declare {type_} {symbol}(<{lanes} x ptr>, {masks}, {type_})")
-        result = self.f.emit(
-            f"call {type_} {symbol}(<{lanes} x ptr> align {bytes_of(stored)} {pointers}, "
-            f"{masks} {mask or 'splat (i1 true)'}, {type_} {_all_lanes(stored, lanes, other)})"
+        type_ = llvm_type(stored, lanes)
+        result = self.call(
+            type_,
+            f"@llvm.masked.gather.{mangled(stored, lanes)}.v{lanes}p0",
+            f"{self._gathered_places(stored, lanes, pointer, offsets, mask)}, "
+            f"{type_} {_all_lanes(stored, lanes, other)}",
         )
         return self.from_memory(kind, lanes, result)
 
@@ -245,35 +248,37 @@ class MemoryInstructions(Instructions):
         """Elements at `pointer + offsets`, a vector of integers with its type; all distinct."""
         stored = memory_kind(kind)
         value = self._to_memory(kind, lanes, value)
-        type_, pointers = self._gathered(stored, lanes, pointer, offsets)
-        symbol = f"@llvm.masked.scatter.{mangled(stored, lanes)}.v{lanes}p0"
-        masks = llvm_type("i1", lanes)
-        self.needs.declarations.add(f"declare void {symbol}({type_}, <{lanes} x ptr>, {masks})")
-        self.f.line(
-            f"call void {symbol}({type_} {value}, <{lanes} x ptr> align {bytes_of(stored)} "
-            f"{pointers}, {masks} {mask or 'splat (i1 true)'})"
+        self.call(
+            "void",
+            f"@llvm.masked.scatter.{mangled(stored, lanes)}.v{lanes}p0",
+            f"{llvm_type(stored, lanes)} {value}, "
+            f"{self._gathered_places(stored, lanes, pointer, offsets, mask)}",
         )
 
-    def _gathered(self, stored: str, lanes: int, pointer: str, offsets: str) -> tuple[str, str]:
-        pointers = self.f.emit(f"getelementptr {llvm_type(stored)}, ptr {pointer}, {offsets}")
-        return llvm_type(stored, lanes), pointers
+    def _gathered_places(
+        self, stored: str, lanes: int, pointer: str, offsets: str, mask: str | None
+    ) -> str:
+        """The pointers of all lanes and their mask, with their types."""
+        pointers = self.emit(f"getelementptr {llvm_type(stored)}, ptr {pointer}, {offsets}")
+        return (
+            f"<{lanes} x ptr> align {bytes_of(stored)} {pointers}, "
+            f"{llvm_type('i1', lanes)} {mask or 'splat (i1 true)'}"
+        )
 
     def reverse(self, kind: str, lanes: int, value: str) -> str:
         """The lanes in the opposite order."""
-        order = integers(range(lanes - 1, -1, -1))
-        type_ = llvm_type(kind, lanes)
-        return self.f.emit(
-            f"shufflevector {type_} {value}, {type_} poison, <{lanes} x i32> {order}"
-        )
+        return self.shuffle(kind, lanes, value, range(lanes - 1, -1, -1))
 
     def reverse_mask(self, lanes: int, mask: str | None) -> str | None:
         flags = _flags(mask, lanes)
         if mask is None or flags is None:
             return None if mask is None else self.reverse("i1", lanes, mask)
-        return _literal(flags[::-1])
+        return mask_literal(flags[::-1])
 
     def lane_numbers(self, lanes: int, start: str, step: int = 1, kind: str = "i64") -> str:
         """The vector `start + step * lane` of a scalar start."""
+        if lanes == 1:
+            return start
         steps = integers(range(0, step * lanes, step), kind) if step else "zeroinitializer"
         if start == "0":
             return steps
@@ -284,27 +289,22 @@ class MemoryInstructions(Instructions):
 
         An empty assembly text hides the number from LLVM: see `_store_lane`.
         """
-        active = self.f.emit(f'call i64 asm "", "=r,0"(i64 {active})')
-        few = self.f.emit(f"call i64 @llvm.umin.i64(i64 {active}, i64 {lanes})")
-        self.needs.declarations.add("declare i64 @llvm.umin.i64(i64, i64)")
+        active = self.emit(f'call i64 asm "", "=r,0"(i64 {active})')
+        few = self.intrinsic("umin", "i64", 1, active, str(lanes))
         short = self.cast("trunc", "i64", "i32", 1, few)
         limit = self.splat("i32", lanes, short)
-        return self.f.emit(f"icmp ult <{lanes} x i32> {integers(range(lanes))}, {limit}")
+        return self.compare("ult", "i32", lanes, integers(range(lanes)), limit)
 
     def from_memory(self, kind: str, lanes: int, value: str) -> str:
         """A loaded value as bodies see it."""
         if kind == "i1":
-            return self.f.emit(f"icmp ne {llvm_type('i8', lanes)} {value}, {_zero(lanes)}")
+            return self.compare("ne", "i8", lanes, value, "0" if lanes == 1 else "zeroinitializer")
         return value
 
     def _to_memory(self, kind: str, lanes: int, value: str) -> str:
         if kind == "i1":
             return self.cast("zext", "i1", "i8", lanes, value)
         return value
-
-
-def _zero(lanes: int) -> str:
-    return "0" if lanes == 1 else "zeroinitializer"
 
 
 def _all_lanes(kind: str, lanes: int, other: str) -> str:

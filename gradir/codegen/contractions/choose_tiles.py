@@ -1,4 +1,4 @@
-"""Choosing the tile, the blocks and the packing of a contraction from a small cost model.
+"""Choosing the tile, the blocks and the packing of a product from a small cost model.
 
 Costs are clock cycles of a core that starts two vector multiply-adds, of four cycles latency, and
 two vector loads a cycle. Only ratios matter, so one model serves all targets.
@@ -11,14 +11,14 @@ from dataclasses import replace
 from functools import lru_cache
 from math import gcd, prod
 
-from gradir.codegen.gemm.plan import (
-    ELEMENT_BYTES,
-    Contraction,
-    GemmPlan,
+from gradir.codegen.contractions.product_plan import (
     Operand,
     Packing,
+    Product,
+    ProductPlan,
     split_columns,
 )
+from gradir.codegen.text.kinds import bytes_of
 from gradir.codegen.text.target import MachineTarget
 
 LATENCY = 4.0
@@ -42,9 +42,9 @@ L1_WAYS, L1_WAY_BYTES, L2_WAYS = 8, 4096, 16
 
 
 @lru_cache(maxsize=1024)
-def plan(contraction: Contraction, target: MachineTarget, threads: int = 1) -> GemmPlan:
+def plan_product(product: Product, target: MachineTarget, threads: int = 1) -> ProductPlan:
     """Choose everything; `threads` is how many threads will probably share the work."""
-    c = _normalized(contraction)
+    c = _normalized(product)
     if not (prod(c.batch) and c.m and c.n and c.k):
         return _trivial(c, target)
     few_rows = c.m <= target.vector_registers // 2 and not c.k_outer
@@ -56,10 +56,10 @@ def plan(contraction: Contraction, target: MachineTarget, threads: int = 1) -> G
         for _, height, vectors in shapes
         for candidate in _variants(c, target, height, vectors, threads)
     ]
-    return min(candidates, key=lambda candidate: cost(candidate, threads))
+    return min(candidates, key=lambda candidate: product_cost(candidate, threads))
 
 
-def _normalized(c: Contraction) -> Contraction:
+def _normalized(c: Product) -> Product:
     """Strides along extents of 1 say nothing; choose the ones that are easy to read."""
 
     def easy(operand: Operand, rows: int, columns: int) -> Operand:
@@ -76,27 +76,27 @@ def _normalized(c: Contraction) -> Contraction:
     return replace(c, lhs=easy(c.lhs, c.m, c.k), rhs=easy(c.rhs, c.k, c.n))
 
 
-def _trivial(c: Contraction, target: MachineTarget) -> GemmPlan:
+def _trivial(c: Product, target: MachineTarget) -> ProductPlan:
     """Nothing to compute: at most the epilogue of zeros."""
     height = max(1, min(c.m, 4))
-    return GemmPlan(c, target, height, 1, max(c.n, 1), c.k, max(c.m, 1), False, "none", 0)
+    return ProductPlan(c, target, height, 1, max(c.n, 1), c.k, max(c.m, 1), False, "none", 0)
 
 
-def _transposing(c: Contraction, target: MachineTarget, threads: int) -> GemmPlan:
+def _transposing(c: Product, target: MachineTarget, threads: int) -> ProductPlan:
     """One row tile: each block of the right operand is needed once, so it is not stored."""
     lanes = target.vector_bytes // c.accumulator_bytes
     # enough chains to hide their latency, but few columns, each of which is a stream in memory
     vectors = max(1, min(STREAMS // lanes, -(-int(LATENCY) // c.m), -(-c.n // lanes)))
     panels = -(-c.n // (vectors * lanes))
     group = panels if threads == 1 else -(-panels // (4 * threads))
-    distance = gcd(c.lhs.row_stride * ELEMENT_BYTES[c.lhs.element], L1_WAY_BYTES)
+    distance = gcd(c.lhs.row_stride * bytes_of(c.lhs.element), L1_WAY_BYTES)
     pack_lhs = c.lhs.element != c.accumulator or c.m * distance >= L1_WAYS // 2 * L1_WAY_BYTES
     pack_lhs = pack_lhs and group > 4
     shares = threads if pack_lhs else 0
-    return GemmPlan(c, target, c.m, vectors, group, c.k, 1, pack_lhs, "registers", shares)
+    return ProductPlan(c, target, c.m, vectors, group, c.k, 1, pack_lhs, "registers", shares)
 
 
-def _shapes(c: Contraction, target: MachineTarget) -> Iterator[tuple[float, int, int]]:
+def _shapes(c: Product, target: MachineTarget) -> Iterator[tuple[float, int, int]]:
     """(cycles, height, vectors) of the tile shapes that fit the registers."""
     lanes = target.vector_bytes // c.accumulator_bytes
     columns = -(-c.n // lanes)
@@ -110,7 +110,7 @@ def _shapes(c: Contraction, target: MachineTarget) -> Iterator[tuple[float, int,
             yield cycles * (1 + CODE_COST * height * vectors), height, vectors
 
 
-def _highest(c: Contraction, target: MachineTarget, vectors: int) -> int:
+def _highest(c: Product, target: MachineTarget, vectors: int) -> int:
     """The most rows whose accumulators fit, next to the vectors and one broadcast scalar."""
     registers = target.vector_registers
     if vectors == 1:
@@ -119,7 +119,7 @@ def _highest(c: Contraction, target: MachineTarget, vectors: int) -> int:
     return (registers - vectors - 1) // vectors
 
 
-def _tile_cost(c: Contraction, height: int, vectors: int, blocks: int = 1) -> float:
+def _tile_cost(c: Product, height: int, vectors: int, blocks: int = 1) -> float:
     overhead = TILE_OVERHEAD + VECTOR_OVERHEAD * height * vectors
     return c.k * _step_cost(height, vectors) + blocks * overhead
 
@@ -132,8 +132,8 @@ def _step_cost(height: int, vectors: int) -> float:
 
 
 def _variants(
-    c: Contraction, target: MachineTarget, height: int, vectors: int, threads: int
-) -> Iterator[GemmPlan]:
+    c: Product, target: MachineTarget, height: int, vectors: int, threads: int
+) -> Iterator[ProductPlan]:
     """Plans with this tile: numbers of column groups, ways of packing."""
     lanes = target.vector_bytes // c.accumulator_bytes
     width = vectors * lanes
@@ -141,7 +141,7 @@ def _variants(
     rows = max(1, target.l2_bytes // 2 // (k_block * c.accumulator_bytes))
     run_panels = max(1, min(-(-c.m // height), rows // height))
     panels = -(-c.n // width)
-    base = GemmPlan(c, target, height, vectors, panels, k_block, run_panels, False, "none", 0)
+    base = ProductPlan(c, target, height, vectors, panels, k_block, run_panels, False, "none", 0)
     base = replace(base, pack_lhs=_pack_lhs(base))
     for packing in _packings(base):
         packed = _swept(replace(base, pack_rhs=packing))
@@ -151,9 +151,9 @@ def _variants(
             yield replace(candidate, shares=threads if candidate.share_bytes else 0)
 
 
-def _most_panels(p: GemmPlan) -> int:
+def _most_panels(p: ProductPlan) -> int:
     """The most column panels of a group, so that what a share keeps stays in the L2 cache."""
-    size, l2 = p.contraction.accumulator_bytes, p.target.l2_bytes
+    size, l2 = p.product.accumulator_bytes, p.target.l2_bytes
     most = p.column_panels
     if p.k_blocks > 1:
         most = min(most, l2 // 2 // (p.run_panels * p.slot_elements * size))
@@ -162,9 +162,9 @@ def _most_panels(p: GemmPlan) -> int:
     return max(1, most)
 
 
-def _swept(p: GemmPlan) -> GemmPlan:
+def _swept(p: ProductPlan) -> ProductPlan:
     """The plan in smaller blocks of k where tiles read only a part of rows that are far apart."""
-    c = p.contraction
+    c = p.product
     most = _swept_rows(p)
     if c.k_outer or p.row_panels == 1 or c.k <= 2 * most:
         return p
@@ -175,11 +175,11 @@ def _swept(p: GemmPlan) -> GemmPlan:
     return replace(p, k_block=k_block, run_panels=-(-p.row_panels // runs))
 
 
-def _swept_rows(p: GemmPlan) -> int:
+def _swept_rows(p: ProductPlan) -> int:
     """How many k to read at a time; all, where rows are near or their tiles are packed."""
-    c = p.contraction
+    c = p.product
     left, right = (
-        abs(stride) * ELEMENT_BYTES[operand.element]
+        abs(stride) * bytes_of(operand.element)
         for operand, stride in ((c.lhs, c.lhs.column_stride), (c.rhs, c.rhs.row_stride))
     )
     if c.lhs.row_stride == 1 and not p.pack_lhs and left >= SWEPT_STRIDE:
@@ -189,7 +189,7 @@ def _swept_rows(p: GemmPlan) -> int:
     return c.k
 
 
-def _k_block(c: Contraction, target: MachineTarget, width: int) -> int:
+def _k_block(c: Product, target: MachineTarget, width: int) -> int:
     """How many k to do at a time, so that a panel and the rows of a run stay in the L2 cache."""
     lanes = target.vector_bytes // c.accumulator_bytes
     limit = max(4 * lanes, target.l2_bytes // 4 // (width * c.accumulator_bytes))
@@ -204,13 +204,13 @@ def _k_block(c: Contraction, target: MachineTarget, width: int) -> int:
 
 def _collides(count: int, stride: int, element: str, target: MachineTarget) -> bool:
     """Whether so many lines at this distance throw each other out of the L2 cache."""
-    distance = gcd(stride * ELEMENT_BYTES[element], target.l2_bytes // L2_WAYS)
+    distance = gcd(stride * bytes_of(element), target.l2_bytes // L2_WAYS)
     return count * distance > target.l2_bytes
 
 
-def _pack_lhs(p: GemmPlan) -> bool:
+def _pack_lhs(p: ProductPlan) -> bool:
     """Whether the left operand is worth packing: it is read once per column panel."""
-    c = p.contraction
+    c = p.product
     if c.k_outer:
         return False  # read in place, dimension by dimension
     if c.lhs.element != c.accumulator:
@@ -221,9 +221,9 @@ def _pack_lhs(p: GemmPlan) -> bool:
     return awkward and p.column_panels > 4
 
 
-def _packings(p: GemmPlan) -> list[Packing]:
+def _packings(p: ProductPlan) -> list[Packing]:
     """The sensible ways to treat the right operand: it is read once per row tile."""
-    c = p.contraction
+    c = p.product
     packed: list[Packing] = ["shared"]
     if p.row_panels <= p.run_panels and not c.k_outer:
         packed.append("private")
@@ -231,15 +231,15 @@ def _packings(p: GemmPlan) -> list[Packing]:
         return packed
     if c.rhs.element != c.accumulator:
         return packed if p.row_panels > 1 else ["none"]
-    large = c.k * c.n * ELEMENT_BYTES[c.rhs.element] > p.target.l2_bytes
+    large = c.k * c.n * bytes_of(c.rhs.element) > p.target.l2_bytes
     awkward = _collides(p.k_block, c.rhs.row_stride, c.rhs.element, p.target)
     wanted = c.m >= (DIRECT_ROWS if awkward else STREAM_ROWS)
     return packed if large and wanted else ["none"]
 
 
-def cost(p: GemmPlan, threads: int) -> float:
+def product_cost(p: ProductPlan, threads: int) -> float:
     """Estimated cycles until the last thread is done."""
-    c = p.contraction
+    c = p.product
     tail = _tile_cost(c, p.height, len(p.tail), p.k_blocks) if p.tail else 0.0
     row = p.full_panels * _tile_cost(c, p.height, p.vectors, p.k_blocks) + tail
     cycles = prod(c.batch) * p.row_panels * row

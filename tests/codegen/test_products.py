@@ -1,4 +1,4 @@
-"""Contraction kernels: bits against a scalar chain of fma, for all targets, layouts and splits."""
+"""Matrix products: bits against a scalar chain of fma, for all targets, layouts and splits."""
 
 from __future__ import annotations
 
@@ -17,19 +17,22 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from gradir.codegen.gemm.kernel import Contraction, GemmPlan, Operand, emit, plan
-from gradir.codegen.text.functions import FunctionText
+from gradir.codegen.contractions.choose_tiles import plan_product
+from gradir.codegen.contractions.finish import ResultPlace
+from gradir.codegen.contractions.product import emit_product
+from gradir.codegen.contractions.product_plan import Operand, Product, ProductPlan
 from gradir.codegen.text.target import MachineTarget, host
+from gradir.codegen.text.writer import FunctionWriter
 from gradir.codegen.vector_math.target_functions import complete
 
 Array = np.ndarray[Any, np.dtype[Any]]
 llvm: Any = llvmlite_binding
 
 NUMPY_TYPES: dict[str, Any] = {
-    "float": np.float32,
-    "double": np.float64,
-    "half": np.float16,
-    "bfloat": ml_dtypes.bfloat16,
+    "f32": np.float32,
+    "f64": np.float64,
+    "f16": np.float16,
+    "bf16": ml_dtypes.bfloat16,
 }
 SIZES = (1, 2, 7, 13, 17, 64, 100)
 
@@ -49,15 +52,15 @@ class Case:
     batch: tuple[int, ...] = ()
     lhs_transposed: bool = False
     rhs_transposed: bool = False
-    element: str = "float"
-    accumulator: str = "float"
+    element: str = "f32"
+    accumulator: str = "f32"
     rhs_repeats: bool = False
     padding: int = 0
 
-    def contraction(self) -> Contraction:
+    def product(self) -> Product:
         lhs = self._operand(self.m, self.k, self.lhs_transposed, False)
         rhs = self._operand(self.k, self.n, self.rhs_transposed, self.rhs_repeats)
-        return Contraction(self.batch, self.m, self.n, self.k, lhs, rhs, self.accumulator)
+        return Product(self.batch, self.m, self.n, self.k, lhs, rhs, self.accumulator)
 
     def _operand(self, rows: int, columns: int, transposed: bool, repeats: bool) -> Operand:
         inner, outer = (rows, columns) if transposed else (columns, rows)
@@ -87,42 +90,21 @@ class Compiled:
         self.assembly: str = machine.emit_assembly(module)
 
 
-def store(plan: GemmPlan, bias: bool = False) -> Any:
+def store(plan: ProductPlan, bias: bool = False) -> Any:
     """An epilogue that stores into a dense result, plus its column number if `bias`."""
-    c = plan.contraction
+    c = plan.product
 
-    def epilogue(
-        f: FunctionText,
-        value: str,
-        lanes: int,
-        batch: list[str],
-        row: str,
-        column: str,
-        mask: str | None,
-    ) -> None:
-        offset = "0"
-        for index, extent in zip([*batch, row, column], [*c.batch, c.m, c.n], strict=True):
+    def epilogue(f: FunctionWriter, value: str, place: ResultPlace) -> None:
+        kind, vector, offset = c.accumulator, place.vector, "0"
+        indices = [*place.batch, place.row, place.column]
+        for index, extent in zip(indices, [*c.batch, c.m, c.n], strict=True):
             offset = f.emit(f"mul i64 {offset}, {extent}")
             offset = f.emit(f"add i64 {offset}, {index}")
-        kind = f"<{lanes} x {c.accumulator}>"
         if bias:
-            numbers = "zeroinitializer"
-            for lane in range(lanes):
-                number = f.emit(f"add i64 {column}, {lane}")
-                number = f.emit(f"sitofp i64 {number} to {c.accumulator}")
-                numbers = f.emit(
-                    f"insertelement {kind} {numbers}, {c.accumulator} {number}, i32 {lane}"
-                )
-            value = f.emit(f"fadd {kind} {value}, {numbers}")
-        pointer = f.emit(f"getelementptr {c.accumulator}, ptr %out, i64 {offset}")
-        if mask is None:
-            f.line(f"store {kind} {value}, ptr {pointer}, align 4")
-            return
-        bits = 32 if c.accumulator == "float" else 64
-        f.line(
-            f"call void @llvm.masked.store.v{lanes}f{bits}.p0({kind} {value}, "
-            f"ptr align 4 {pointer}, <{lanes} x i1> {mask})"
-        )
+            numbers = f.lane_numbers(vector.lanes, place.column)
+            numbers = f.cast("sitofp", "i64", kind, vector.lanes, numbers)
+            value = f.binary("fadd", kind, vector.lanes, value, numbers)
+        f.store(kind, vector.lanes, f.address(kind, "%out", offset), value, vector.mask)
 
     return epilogue
 
@@ -133,10 +115,10 @@ def aligned(size: int) -> tuple[Array, int]:
     return memory, -(-memory.ctypes.data // 64) * 64
 
 
-def run(plan: GemmPlan, lhs: Array, rhs: Array, shares: int = 1, bias: bool = False) -> Array:
+def run(plan: ProductPlan, lhs: Array, rhs: Array, shares: int = 1, bias: bool = False) -> Array:
     """Compile and run all phases, each split into `shares` ranges, the last range first."""
-    c = plan.contraction
-    text = emit(plan, "f", store(plan, bias), linkage="")
+    c = plan.product
+    text = emit_product(plan, "f", store(plan, bias), linkage="")
     code = Compiled(text, [f"f.{phase.suffix}" for phase in plan.phases], plan.target)
     out = np.full((*c.batch, c.m, c.n), np.nan, NUMPY_TYPES[c.accumulator])
     keep, scratch = aligned(plan.scratch_bytes)
@@ -233,7 +215,7 @@ def expected(case: Case, lhs: Array, rhs: Array) -> Array:
     """The result by the scalar chain."""
     left, right = matrices(case, lhs, rhs)
     out = np.zeros((*case.batch, case.m, case.n), left.dtype)
-    address = chain_code().addresses[case.accumulator == "double"]
+    address = chain_code().addresses[case.accumulator == "f64"]
     call = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3, *[ctypes.c_int64] * 3)(address)
     if out.size:
         for index in np.ndindex(*case.batch):
@@ -242,7 +224,7 @@ def expected(case: Case, lhs: Array, rhs: Array) -> Array:
     return out
 
 
-def check(case: Case, plan: GemmPlan, shares: int = 1) -> None:
+def check(case: Case, plan: ProductPlan, shares: int = 1) -> None:
     lhs, rhs = data(case)
     want = expected(case, lhs, rhs)
     np.testing.assert_array_equal(run(plan, lhs, rhs, shares), want, str(case))
@@ -263,7 +245,7 @@ def sampled_cases() -> Iterator[Case]:
 
 @pytest.mark.parametrize("case", list(sampled_cases()), ids=str)
 def test_sizes(case: Case) -> None:
-    check(case, plan(case.contraction(), host()))
+    check(case, plan_product(case.product(), host()))
 
 
 LAYOUTS = [
@@ -272,14 +254,14 @@ LAYOUTS = [
     Case(30, 41, 23, lhs_transposed=True),
     Case(30, 41, 23, rhs_transposed=True, padding=2),
     Case(3, 41, 39, rhs_transposed=True),
-    Case(16, 41, 39, rhs_transposed=True, element="double", accumulator="double"),
-    Case(30, 41, 23, element="double", accumulator="double", rhs_transposed=True),
-    Case(30, 41, 23, element="float", accumulator="double"),
-    Case(30, 41, 23, element="half", lhs_transposed=True),
-    Case(30, 41, 23, element="bfloat", rhs_transposed=True),
-    Case(1, 41, 23, element="bfloat"),
-    Case(2, 21, 23, element="half", rhs_transposed=True),
-    Case(30, 41, 23, element="bfloat", accumulator="double"),
+    Case(16, 41, 39, rhs_transposed=True, element="f64", accumulator="f64"),
+    Case(30, 41, 23, element="f64", accumulator="f64", rhs_transposed=True),
+    Case(30, 41, 23, element="f32", accumulator="f64"),
+    Case(30, 41, 23, element="f16", lhs_transposed=True),
+    Case(30, 41, 23, element="bf16", rhs_transposed=True),
+    Case(1, 41, 23, element="bf16"),
+    Case(2, 21, 23, element="f16", rhs_transposed=True),
+    Case(30, 41, 23, element="bf16", accumulator="f64"),
     Case(5, 9, 11, (3,)),
     Case(5, 19, 11, (2, 3), lhs_transposed=True, rhs_transposed=True),
     Case(5, 19, 11, (2, 1, 3), rhs_transposed=True, rhs_repeats=True),
@@ -290,14 +272,14 @@ LAYOUTS = [
 @pytest.mark.parametrize("case", LAYOUTS, ids=str)
 def test_bits_do_not_depend_on_the_target_or_the_split(case: Case, width: int) -> None:
     """The scalar chain is one for all targets, so equality with it is equality among them."""
-    check(case, plan(case.contraction(), host(width), threads=3), shares=3)
+    check(case, plan_product(case.product(), host(width), threads=3), shares=3)
 
 
 # Left operands with rows far apart, and a right one that the L2 cache cannot hold.
 SWEPT = [
     (Case(300, 20, 200, lhs_transposed=True), 64),
     (Case(1030, 20, 100, (2,), lhs_transposed=True, rhs_transposed=True), 32),
-    (Case(70, 300, 301, lhs_transposed=True, element="bfloat"), 64),
+    (Case(70, 300, 301, lhs_transposed=True, element="bf16"), 64),
     (Case(300, 20, 128, lhs_transposed=True), 128),
 ]
 
@@ -306,14 +288,14 @@ SWEPT = [
 @pytest.mark.parametrize(("case", "most"), SWEPT, ids=str)
 def test_rows_far_apart_are_read_a_few_at_a_time(case: Case, most: int, width: int) -> None:
     """In blocks of k, each from end to end of the rows; the chain goes on in the next block."""
-    chosen = plan(case.contraction(), host(width), threads=3)
+    chosen = plan_product(case.product(), host(width), threads=3)
     assert chosen.pack_lhs or most // 2 <= chosen.k_block <= most
     check(case, chosen, shares=3)
 
 
 def test_a_large_right_operand_is_read_a_few_rows_at_a_time() -> None:
     target = replace(host(), l2_bytes=1 << 20)
-    sizes = [plan(Case(200, 500, k).contraction(), target).k_block for k in (200, 2000)]
+    sizes = [plan_product(Case(200, 500, k).product(), target).k_block for k in (200, 2000)]
     assert sizes[0] == 200 and 64 <= sizes[1] <= 128
 
 
@@ -332,7 +314,7 @@ FORCED = [
 @pytest.mark.parametrize("transposed", [False, True])
 def test_forced_choices(forced: dict[str, Any], transposed: bool, width: int) -> None:
     case = Case(23, 75, 75, (2,), lhs_transposed=transposed, rhs_transposed=transposed)
-    chosen = plan(case.contraction(), host(width))
+    chosen = plan_product(case.product(), host(width))
     base = replace(chosen, height=5, vectors=2, pack_rhs="shared" if transposed else "none")
     check(case, replace(base, **forced), shares=2)
 
@@ -345,10 +327,10 @@ def test_operands_without_unit_stride() -> None:
     spread[..., 0] = lhs
     wide = np.full((21, 40, 3), np.nan, np.float32)
     wide[..., 0] = rhs
-    c = replace(case.contraction(), lhs=Operand("float", 42, 2), rhs=Operand("float", 120, 3))
-    got = run(plan(c, host()), spread, wide)
+    c = replace(case.product(), lhs=Operand("f32", 42, 2), rhs=Operand("f32", 120, 3))
+    got = run(plan_product(c, host()), spread, wide)
     np.testing.assert_array_equal(got, expected(case, lhs, rhs))
-    packed = replace(plan(c, host()), pack_lhs=True, shares=1)
+    packed = replace(plan_product(c, host()), pack_lhs=True, shares=1)
     np.testing.assert_array_equal(run(packed, spread, wide), got)
 
 
@@ -356,13 +338,13 @@ def test_operands_without_unit_stride() -> None:
 def test_no_terms_give_the_epilogue_of_zero(width: int) -> None:
     case = Case(5, 21, 0, (2,))
     lhs, rhs = data(case)
-    got = run(plan(case.contraction(), host(width)), lhs, rhs, bias=True)
+    got = run(plan_product(case.product(), host(width)), lhs, rhs, bias=True)
     np.testing.assert_array_equal(got, np.broadcast_to(np.arange(21.0), (2, 5, 21)))
 
 
 @pytest.mark.parametrize("case", [Case(0, 3, 4), Case(3, 0, 4), Case(3, 4, 5, (0,))], ids=str)
 def test_empty_results_have_no_items(case: Case) -> None:
-    chosen = plan(case.contraction(), host())
+    chosen = plan_product(case.product(), host())
     assert [phase.items for phase in chosen.phases] == [0]
     assert run(chosen, *data(case)).size == 0
 
@@ -370,9 +352,9 @@ def test_empty_results_have_no_items(case: Case) -> None:
 def test_epilogue_sees_every_element_once() -> None:
     """Rows that the last tile repeats are not handed out twice: the epilogue may accumulate."""
     case = Case(29, 37, 8)
-    chosen = replace(plan(case.contraction(), host()), height=8)
+    chosen = replace(plan_product(case.product(), host()), height=8)
     lhs, rhs = data(case)
-    text = emit(chosen, "f", _count_epilogue(chosen), linkage="")
+    text = emit_product(chosen, "f", _count_epilogue(chosen), linkage="")
     code = Compiled(text, ["f.compute"], chosen.target)
     out = np.zeros((29, 37), np.float32)
     signature = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4, *[ctypes.c_int64] * 2)
@@ -382,28 +364,18 @@ def test_epilogue_sees_every_element_once() -> None:
     np.testing.assert_array_equal(out, np.ones_like(out))
 
 
-def _count_epilogue(plan: GemmPlan) -> Any:
+def _count_epilogue(plan: ProductPlan) -> Any:
     """An epilogue that adds 1 to every element it is handed."""
 
-    def epilogue(
-        f: FunctionText,
-        value: str,
-        lanes: int,
-        batch: list[str],
-        row: str,
-        column: str,
-        mask: str | None,
-    ) -> None:
-        del value, batch
-        bits = [word.strip() for word in mask.strip("<>").split(",")] if mask else []
-        row = f.emit(f"mul i64 {row}, {plan.contraction.n}")
-        for lane in range(lanes):
-            if mask is None or bits[lane] == "i1 1":
-                offset = f.emit(f"add i64 {column}, {lane}")
-                offset = f.emit(f"add i64 {offset}, {row}")
-                pointer = f.emit(f"getelementptr float, ptr %out, i64 {offset}")
-                old = f.emit(f"load float, ptr {pointer}")
-                f.line(f"store float {f.emit(f'fadd float {old}, 1.0')}, ptr {pointer}")
+    def epilogue(f: FunctionWriter, value: str, place: ResultPlace) -> None:
+        del value
+        row = f.emit(f"mul i64 {place.row}, {plan.product.n}")
+        for lane in range(place.vector.valid):
+            offset = f.emit(f"add i64 {place.column}, {lane}")
+            offset = f.emit(f"add i64 {offset}, {row}")
+            pointer = f.address("f32", "%out", offset)
+            old = f.load("f32", 1, pointer)
+            f.store("f32", 1, pointer, f.binary("fadd", "f32", 1, old, "1.0"))
 
     return epilogue
 
@@ -411,20 +383,22 @@ def _count_epilogue(plan: GemmPlan) -> Any:
 def test_transposed_contraction_has_the_same_bits() -> None:
     case = Case(45, 1, 33)
     lhs, rhs = data(case)
-    turned = case.contraction().transposed()
+    turned = case.product().transposed()
     assert (turned.m, turned.n) == (1, 45)
-    got = run(plan(turned, host()), rhs, lhs)
+    got = run(plan_product(turned, host()), rhs, lhs)
     np.testing.assert_array_equal(got.reshape(45, 1), expected(case, lhs, rhs))
 
 
 @pytest.mark.parametrize("width", widths())
-@pytest.mark.parametrize("element", ["float", "double"])
+@pytest.mark.parametrize("element", ["f32", "f64"])
 @pytest.mark.parametrize("n", [10, 256])
 def test_accumulators_stay_in_registers(element: str, width: int, n: int) -> None:
     """The loop over k has an fma for each accumulator, in full width, and stores nothing."""
     case = Case(96, n, 64, element=element, accumulator=element)
-    chosen = plan(case.contraction(), host(width))
-    code = Compiled(emit(chosen, "f", store(chosen), linkage=""), ["f.compute"], chosen.target)
+    chosen = plan_product(case.product(), host(width))
+    code = Compiled(
+        emit_product(chosen, "f", store(chosen), linkage=""), ["f.compute"], chosen.target
+    )
     loops = [lines for lines in basic_blocks(code.assembly) if any("fmadd" in x for x in lines)]
     if not loops:
         pytest.skip("no fused multiply-add in the assembly of this machine")
@@ -452,10 +426,10 @@ def test_scratch_and_phases() -> None:
     """Packing needs a phase and scratch; small contiguous operands need neither."""
     # a second-level cache that holds the operands, whatever this machine's
     target = replace(host(), l2_bytes=1 << 21)
-    small = plan(Case(64, 256, 784).contraction(), target)
+    small = plan_product(Case(64, 256, 784).product(), target)
     assert [phase.suffix for phase in small.phases] == ["compute"]
     assert small.scratch_bytes == 0
-    large = plan(Case(1024, 1024, 1024).contraction(), host())
+    large = plan_product(Case(1024, 1024, 1024).product(), host())
     assert [phase.suffix for phase in large.phases] == ["pack", "compute"]
     assert large.scratch_bytes >= 4 * 1024 * 1024
-    assert prod([large.contraction.m, large.contraction.n]) * 2048 == large.contraction.flops
+    assert prod([large.product.m, large.product.n]) * 2048 == large.product.flops

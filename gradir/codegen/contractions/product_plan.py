@@ -1,4 +1,4 @@
-"""Shapes and choices of a contraction kernel: how it is tiled, packed and split.
+"""Shapes and choices of a matrix product: how it is tiled, packed and split.
 
 Everything here is a pure function of the shapes, the strides and the target. No choice changes a
 bit of the result: each output element is one chain acc = fma(a, b, acc) for k = 0, 1, 2, ...
@@ -6,19 +6,15 @@ bit of the result: each output element is one chain acc = fma(a, b, acc) for k =
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Literal
 
+from gradir.codegen.text.kinds import bytes_of, constant_mask, is_float
 from gradir.codegen.text.target import MachineTarget
+from gradir.codegen.text.writer import LINE_BYTES
 from gradir.dialects.base.once import once
-
-ELEMENT_BYTES = {"float": 4, "double": 8, "half": 2, "bfloat": 2}
-# What an operand's elements are called here, by the kind of their scalars; and back.
-ELEMENT_NAMES = {"f32": "float", "f64": "double", "f16": "half", "bf16": "bfloat"}
-HALF_KINDS = {"half": "f16", "bfloat": "bf16"}
-LINE_BYTES = 64
 
 # the right operand: read in place, transposed in registers as it is read, packed once by a phase of
 # its own, or packed by each share for itself
@@ -42,7 +38,7 @@ class Operand:
 
 
 @dataclass(frozen=True)
-class Contraction:
+class Product:
     """C[b, m, n] = sum over k of lhs[b, m, k] * rhs[b, k, n], every extent static.
 
     k may stand for several dimensions: `k_outer` are the extents of all but the innermost one.
@@ -60,18 +56,18 @@ class Contraction:
     def __post_init__(self) -> None:
         sizes = [*self.batch, self.m, self.n, self.k]
         assert all(size >= 0 for size in sizes), f"negative extent in {sizes}"
-        assert self.accumulator in ("float", "double"), self.accumulator
+        assert self.accumulator in ("f32", "f64"), self.accumulator
         for operand in (self.lhs, self.rhs):
             assert len(operand.batch_strides) == len(self.batch), "one stride per batch dimension"
             assert len(operand.outer_strides) == len(self.k_outer), "one stride per dimension k"
-            assert operand.element in ELEMENT_BYTES, operand.element
-            assert ELEMENT_BYTES[operand.element] <= self.accumulator_bytes, operand.element
+            assert is_float(operand.element), operand.element
+            assert bytes_of(operand.element) <= self.accumulator_bytes, operand.element
 
     @property
     def accumulator_bytes(self) -> int:
-        return ELEMENT_BYTES[self.accumulator]
+        return bytes_of(self.accumulator)
 
-    def transposed(self) -> Contraction:
+    def transposed(self) -> Product:
         """The same sums with rows and columns exchanged: an n x m result, bit for bit equal.
 
         Vectors then run along m, which is what a product with n = 1 needs.
@@ -118,9 +114,14 @@ class Vector:
     lanes: int
     valid: int
 
+    @property
+    def mask(self) -> str | None:
+        """The constant that has the lanes that exist, or None if all do."""
+        return None if self.valid == self.lanes else constant_mask(self.lanes, self.valid)
+
 
 @dataclass(frozen=True)
-class GemmPhase:
+class ProductPhase:
     """One function of a kernel; its items can be shared among threads in any way.
 
     `flops` counts arithmetic, `bytes` the memory that packing reads and writes.
@@ -133,7 +134,7 @@ class GemmPhase:
 
 
 @dataclass(frozen=True)
-class GemmPlan:
+class ProductPlan:
     """The choices for one contraction. The first fields choose, the properties follow from them.
 
     The rows of C are split into tiles of `height` rows, of which the last may repeat rows of the
@@ -145,7 +146,7 @@ class GemmPlan:
     unit is an item.
     """
 
-    contraction: Contraction
+    product: Product
     target: MachineTarget
     height: int
     vectors: int
@@ -160,7 +161,7 @@ class GemmPlan:
 
     @once
     def lanes(self) -> int:
-        return self.target.vector_bytes // self.contraction.accumulator_bytes
+        return self.target.vector_bytes // self.product.accumulator_bytes
 
     @property
     def width(self) -> int:
@@ -169,12 +170,12 @@ class GemmPlan:
 
     @property
     def full_panels(self) -> int:
-        return self.contraction.n // self.width
+        return self.product.n // self.width
 
     @once
     def tail(self) -> tuple[Vector, ...]:
         """The vectors of the last, narrower column panel; empty if there is none."""
-        return tuple(split_columns(self.contraction.n % self.width, self.lanes, self.target.masked))
+        return tuple(split_columns(self.product.n % self.width, self.lanes, self.target.masked))
 
     @property
     def tail_width(self) -> int:
@@ -190,37 +191,37 @@ class GemmPlan:
 
     @property
     def row_panels(self) -> int:
-        return -(-self.contraction.m // max(self.height, 1))
+        return -(-self.product.m // max(self.height, 1))
 
     @property
     def units(self) -> int:
-        return prod(self.contraction.batch) * self.groups * self.row_panels
+        return prod(self.product.batch) * self.groups * self.row_panels
 
     @property
     def k_blocks(self) -> int:
-        return -(-self.contraction.k // max(self.k_block, 1))
+        return -(-self.product.k // max(self.k_block, 1))
 
     @once
     def rhs_batch(self) -> tuple[int, ...]:
         """Batch extents along which the right operand really differs; 1 where it repeats."""
-        c = self.contraction
+        c = self.product
         pairs = zip(c.batch, c.rhs.batch_strides, strict=True)
         return tuple(extent if stride else 1 for extent, stride in pairs)
 
     @property
     def packed_k(self) -> int:
         """How many k are packed in one go: those with equal steps in the right operand."""
-        return self.contraction.rhs_k[0][-1]
+        return self.product.rhs_k[0][-1]
 
     @property
     def packed_rhs_elements(self) -> int:
         """Elements of the whole packed right operand of one batch element."""
-        return self.contraction.k * (self.full_panels * self.width + self.tail_width)
+        return self.product.k * (self.full_panels * self.width + self.tail_width)
 
     @property
     def packed_lhs_by_rows(self) -> bool:
         """Packed left rows stay contiguous along k; otherwise along m, tile after tile."""
-        lhs = self.contraction.lhs
+        lhs = self.product.lhs
         return lhs.column_stride == 1 or lhs.row_stride != 1
 
     @property
@@ -232,7 +233,7 @@ class GemmPlan:
         """
         if not self.packed_lhs_by_rows:
             return -(-self.height // self.lanes) * self.lanes
-        line = LINE_BYTES // self.contraction.accumulator_bytes
+        line = LINE_BYTES // self.product.accumulator_bytes
         return (-(-self.k_block // line) | 1) * line + 1
 
     @property
@@ -244,7 +245,7 @@ class GemmPlan:
     def slots_bytes(self) -> int:
         """Bytes per share for accumulators between blocks of k; with one block none are needed."""
         slots = self.run_panels * self.group_panels if self.k_blocks > 1 else 0
-        return _aligned(slots * self.slot_elements * self.contraction.accumulator_bytes)
+        return _aligned(slots * self.slot_elements * self.product.accumulator_bytes)
 
     @property
     def packed_lhs_bytes(self) -> int:
@@ -253,7 +254,7 @@ class GemmPlan:
             return 0
         rows = self.run_panels * (self.height if self.packed_lhs_by_rows else self.k_block)
         elements = rows * self.packed_lhs_stride + self.lanes
-        return _aligned(elements * self.contraction.accumulator_bytes)
+        return _aligned(elements * self.product.accumulator_bytes)
 
     @property
     def shared_bytes(self) -> int:
@@ -261,7 +262,7 @@ class GemmPlan:
         if self.pack_rhs != "shared":
             return 0
         elements = prod(self.rhs_batch) * self.packed_rhs_elements
-        return _aligned(elements * self.contraction.accumulator_bytes)
+        return _aligned(elements * self.product.accumulator_bytes)
 
     @property
     def share_bytes(self) -> int:
@@ -269,7 +270,7 @@ class GemmPlan:
         total = self.slots_bytes + self.packed_lhs_bytes
         if self.pack_rhs == "private":
             elements = self.group_panels * self.k_block * self.width
-            total += _aligned(elements * self.contraction.accumulator_bytes)
+            total += _aligned(elements * self.product.accumulator_bytes)
         return total
 
     @property
@@ -283,17 +284,25 @@ class GemmPlan:
         return 4 * self.lanes
 
     @property
-    def phases(self) -> tuple[GemmPhase, ...]:
+    def phases(self) -> tuple[ProductPhase, ...]:
         """What to run in order, with a barrier between two phases."""
-        c = self.contraction
+        c = self.product
         items = min(self.shares, self.units) if self.shares else self.units
-        phases = [GemmPhase("compute", items, c.flops, 0)]
+        phases = [ProductPhase("compute", items, c.flops, 0)]
         if self.pack_rhs == "shared":
             *outer, inner = c.rhs_k[0]
             chunks = prod(self.rhs_batch) * prod(outer) * -(-inner // self.pack_rows)
-            moved = self.shared_bytes + c.n * c.k * ELEMENT_BYTES[c.rhs.element]
-            phases.insert(0, GemmPhase("pack", chunks, 0, moved))
+            moved = self.shared_bytes + c.n * c.k * bytes_of(c.rhs.element)
+            phases.insert(0, ProductPhase("pack", chunks, 0, moved))
         return tuple(phases)
+
+
+def placed(vectors: Iterable[Vector]) -> Iterator[tuple[int, Vector]]:
+    """Vectors that follow each other, each with the column that it begins at."""
+    column = 0
+    for vector in vectors:
+        yield column, vector
+        column += vector.lanes
 
 
 def _aligned(size: int) -> int:

@@ -1,1 +1,0 @@
-"""Matrix products: register tiles, packed panels, epilogues."""

@@ -1,8 +1,9 @@
 """The interface of tensor ops, and the registry of rules for ops of other dialects.
 
 A `TensorOp` is one class that holds all facts about an op: types (`infer_types`), derivative
-(`vjp`), meaning on arrays (`numpy`), simplification (`simplify`) and one of three lowerings: a
-scalar `body` (elementwise ops), `lower` (loop nests), or `decompose` (simpler tensor ops).
+(`vjp`), vectorization (`vmap`), meaning on arrays (`numpy`), simplification (`simplify`) and one of
+three lowerings: a scalar `body` (elementwise ops), `lower` (loop nests), or `decompose` (simpler
+tensor ops).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from xdsl.traits import IsTerminator, OpTrait
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.base.attributes import Attributes, Plain, Types, attribute, print_attributes
+from gradir.dialects.base.batch import Batch
 from gradir.dialects.base.shapes import (
     compatible,
     element_of,
@@ -231,6 +233,13 @@ class TensorOp(IRDLOperation, ABC):
         del place, masks
         return None
 
+    # Vectorization.
+
+    def vmap(self, batch: Batch) -> Sequence[Value] | None:
+        """The results on many rows at once; None to run the op on one row after the other."""
+        del batch
+        return None
+
     @classmethod
     def has_vjp(cls) -> bool:
         return (
@@ -322,6 +331,7 @@ def _parse_result_types(parser: Parser) -> list[Attribute]:
 # Rules for ops of other dialects, by class: `dialects/foreign` registers them.
 
 VjpRule = Callable[[Any, Cotangents, Sequence[Value], Sequence[Value]], Cotangents]
+VmapRule = Callable[[Any, Batch], Sequence[Value] | None]
 Simplification = Callable[..., Value | None]
 # The support of a result, by its number.
 SupportRule = Callable[[Any, int, Supports], Mask | None]
@@ -331,6 +341,7 @@ Addition = Callable[..., Value]
 Refusal = Callable[[Any, Callable[[SSAValue], bool]], str | None]
 
 _VJP_RULES: dict[type[Operation], VjpRule] = {}
+_VMAP_RULES: dict[type[Operation], VmapRule] = {}
 _ELEMENTWISE: set[type[Operation]] = set()
 _APPLIES: dict[type[Operation], Callable[[Any], bool]] = {}
 _REFUSALS: dict[type[Operation], Refusal] = {}
@@ -356,6 +367,11 @@ def register_vjp(
     _VJP_RULES[op_class] = rule
     if applies is not None:
         _APPLIES[op_class] = applies
+
+
+def register_vmap(op_class: type[Operation], rule: VmapRule) -> None:
+    """Give an op of another dialect its `vmap`: `rule(op, batch)`."""
+    _VMAP_RULES[op_class] = rule
 
 
 def register_refusal(op_class: type[Operation], function: Refusal) -> None:
@@ -452,6 +468,17 @@ def vjp_rule(op: Operation) -> VjpRule | None:
     if foreign_type(op) is not None or (applies is not None and not applies(op)):
         return None
     return _VJP_RULES.get(type(op))
+
+
+def vmap_op(batch: Batch) -> Sequence[Value] | None:
+    """The results of an op on many rows at once; None to run it on one row after the other."""
+    op = batch.op
+    if isinstance(op, TensorOp):
+        return op.vmap(batch)
+    if (rule := _VMAP_RULES.get(type(op))) is not None:
+        return rule(op, batch)
+    on_tensors = all(is_tensor(v.type) for v in (*op.operands, *op.results))
+    return batch.in_front() if is_elementwise(op) and on_tensors else None
 
 
 def refusal(op: Operation, is_active: Callable[[SSAValue], bool]) -> str | None:

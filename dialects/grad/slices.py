@@ -28,8 +28,8 @@ from gradir.dialects.array.comparison import WhereOp
 from gradir.dialects.array.creation import FullOp, IotaOp
 from gradir.dialects.array.cumulative import CumulativeSumOp
 from gradir.dialects.array.indexing import ScatterAddOp, TakeOp
-from gradir.dialects.array.movement import BroadcastToOp
-from gradir.dialects.array.reductions import narrowed, reshaped
+from gradir.dialects.array.movement import BroadcastToOp, reshaped
+from gradir.dialects.array.reductions import narrowed
 from gradir.dialects.array.slicing import SliceOp
 from gradir.dialects.array.sorting import ArgsortOp
 from gradir.dialects.base.interfaces import Cotangents, register_inactive, register_vjp

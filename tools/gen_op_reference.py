@@ -22,7 +22,8 @@ from xdsl.irdl import IRDLOperation
 
 from gradir.api import Module, parse
 from gradir.dialects import array, comm, nn
-from gradir.dialects.base.interfaces import TensorOp, registered
+from gradir.dialects.base.interfaces import TensorOp
+from gradir.dialects.base.op_rules import registered
 from gradir.dialects.base.shapes import NUMPY_NAMES, element_of, is_float, tensor
 from gradir.dialects.grad import dialect as grad
 from gradir.passes.gradient.gradient import gradient

@@ -9,7 +9,7 @@ from xdsl.ir import Operation
 
 from gradir.dialects.array.movement import BroadcastToOp, reshaped
 from gradir.dialects.base.batch import Batch
-from gradir.dialects.base.interfaces import register_vmap
+from gradir.dialects.base.op_rules import register_vmap
 from gradir.dialects.base.shapes import is_tensor, shape_of
 from gradir.dialects.base.value import Value
 

@@ -28,8 +28,9 @@ from gradir.dialects.array.supports import scattered_support
 from gradir.dialects.base.access import Access, Row, dim_row
 from gradir.dialects.base.attributes import Attributes, Types, text
 from gradir.dialects.base.batch import Batch
-from gradir.dialects.base.interfaces import Cotangents, TensorOp, added_to, written_tensor
+from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
+from gradir.dialects.base.op_rules import added_to, written_tensor
 from gradir.dialects.base.shapes import (
     agree_but_for,
     compatible,

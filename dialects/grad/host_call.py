@@ -20,7 +20,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.base.diagnostics import PassError, kind_name
 from gradir.dialects.base.effects import OutsideEffect
-from gradir.dialects.base.interfaces import Cotangents, register_remedy, register_vjp
+from gradir.dialects.base.interfaces import Cotangents
+from gradir.dialects.base.op_rules import register_remedy, register_vjp
 from gradir.dialects.base.shapes import (
     NUMPY_NAMES,
     element_of,

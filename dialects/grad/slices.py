@@ -32,7 +32,8 @@ from gradir.dialects.array.movement import BroadcastToOp, reshaped
 from gradir.dialects.array.reductions import narrowed
 from gradir.dialects.array.slicing import SliceOp
 from gradir.dialects.array.sorting import ArgsortOp
-from gradir.dialects.base.interfaces import Cotangents, register_inactive, register_vjp
+from gradir.dialects.base.interfaces import Cotangents
+from gradir.dialects.base.op_rules import register_inactive, register_vjp
 from gradir.dialects.base.shapes import (
     compatible,
     element_of,

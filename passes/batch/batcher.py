@@ -14,7 +14,8 @@ from gradir.dialects.array.rows import empty_rows, read_row, write_row
 from gradir.dialects.base.batch import Batch, repeat_rows, type_with_rows
 from gradir.dialects.base.diagnostics import PassError, kind_name
 from gradir.dialects.base.extents import is_extent
-from gradir.dialects.base.interfaces import is_terminator, vmap_op
+from gradir.dialects.base.interfaces import is_terminator
+from gradir.dialects.base.op_rules import vmap_op
 from gradir.dialects.base.value import Emitter
 from gradir.dialects.grad.derivative import DerivativeOp
 from gradir.dialects.grad.extent import ExtentOp

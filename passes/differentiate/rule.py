@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from xdsl.ir import Operation, SSAValue
 
-from gradir.dialects.base.interfaces import Cotangents, TensorOp, VjpRule, vjp_rule
+from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.op_rules import VjpRule, vjp_rule
 from gradir.dialects.base.value import Value
 from gradir.passes.cleanup.dead_code import remove_dead_ops
 

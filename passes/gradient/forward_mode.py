@@ -18,7 +18,8 @@ from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from gradir.dialects.base.diagnostics import PassError, kind_name, op_name
-from gradir.dialects.base.interfaces import Cotangents, is_terminator, vjp_rule
+from gradir.dialects.base.interfaces import Cotangents, is_terminator
+from gradir.dialects.base.op_rules import vjp_rule
 from gradir.dialects.base.value import Emitter, Value
 from gradir.dialects.grad.borders import Borders
 from gradir.dialects.grad.gates import Gates, Wanted

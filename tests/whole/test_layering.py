@@ -261,9 +261,8 @@ ROOMS = {
         *(
             "tracing",
             "functions",
-            "scipy",
             "transforms",
-            "formulas",
+            "scipy",
             "random",
             "optim",
             "comm",

@@ -8,25 +8,13 @@ from xdsl.dialects.builtin import DenseArrayBase
 from xdsl.dialects.func import FuncOp
 
 from gradir.codegen.driver.program import emit_program
-from gradir.codegen.text.target import MachineTarget, host
+from gradir.codegen.text.target import MachineTarget
 from gradir.dialects.base.attributes import integers_of
 from gradir.passes.analysis.arguments import READ_RESULTS
 from gradir.passes.buffers.plan_memory import MemoryPlan
-from gradir.runtime import jit, threads
-from gradir.runtime.executable import Executable
-from gradir.runtime.native_code import NativeCode, loaded, runnable
+from gradir.runtime import jit
+from gradir.runtime.native_code import NativeCode
 from gradir.runtime.slices import Layout
-
-
-def compile_function(
-    function: FuncOp,
-    thread_count: int | None = None,
-    target: MachineTarget | None = None,
-    plan: MemoryPlan | None = None,
-) -> Executable:
-    """A function at buffer level in memory, for at most `thread_count` threads."""
-    target = runnable(target or host())
-    return loaded(emitted(function, threads.thread_count(thread_count), target, plan), target)
 
 
 def emitted(

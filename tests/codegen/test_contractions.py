@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from runtime_harness import (
     Array,
+    compile_buffers,
     compiled,
     contraction_of,
     function,
@@ -27,7 +28,6 @@ from gradir.codegen.driver.program import emit_program
 from gradir.codegen.text.target import host
 from gradir.dialects.base.diagnostics import LocatedError
 from gradir.dialects.loopnest.loopnest import ContractOp
-from gradir.runtime.emission import compile_function
 
 DTYPES: dict[str, Any] = {
     "f64": np.float64,
@@ -374,7 +374,7 @@ def many_layouts(
     target = host(width)
     contractions = [op for op in parse(text(1)).walk() if isinstance(op, ContractOp)]
     scratch = max(contract_scratch_bytes(op, target, threads) for op in contractions)
-    return compile_function(function_of(text(max(scratch, 1))), threads, target)
+    return compile_buffers(function_of(text(max(scratch, 1))), threads, target)
 
 
 ANY_LAYOUT = [

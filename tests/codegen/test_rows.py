@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from random_programs import LARGE_SHAPES, ProgramWriter
+from runtime_harness import compile_buffers
 from xdsl.dialects.builtin import ModuleOp
 
 import gradir
@@ -26,7 +27,6 @@ from gradir.codegen.text.target import host
 from gradir.compiler.pipeline import STAGES, Machine, run_stages
 from gradir.dialects.loopnest.rows import RowsOp
 from gradir.runtime.arrays import dtype_of
-from gradir.runtime.emission import compile_function
 from gradir.runtime.executable import Executable
 from gradir.symbols import function_named
 
@@ -52,7 +52,7 @@ def groups(module: gradir.Module, name: str, threads: int = 2) -> list[RowsOp]:
 
 def compiled(module: gradir.Module, name: str, threads: int, grouped: bool) -> Executable:
     op, plans = staged(module, threads, grouped)
-    return compile_function(function_named(op, name), threads, host(), plans[name])
+    return compile_buffers(function_named(op, name), threads, host(), plans[name])
 
 
 def assert_same_bits(

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from random_programs import random_program
+from runtime_harness import compile_buffers
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
@@ -23,7 +24,6 @@ from gradir.compiler.pipeline import STAGES, Machine, run_stages
 from gradir.dialects.loopnest.loopnest import ContractOp, LoopOp
 from gradir.passes.buffers.plan_memory import ALIGNMENT, MemoryPlan, assign_offsets
 from gradir.runtime.arrays import dtype_of
-from gradir.runtime.emission import compile_function
 from gradir.runtime.executable import Executable
 from gradir.symbols import function_named
 
@@ -43,7 +43,7 @@ def staged(module: Module, fused: bool) -> tuple[ModuleOp, MemoryPlan]:
 
 def compiled(module: Module, fused: bool) -> Executable:
     op, plan = staged(module, fused)
-    return compile_function(function_named(op, "f"), 1, host(), plan)
+    return compile_buffers(function_named(op, "f"), 1, host(), plan)
 
 
 def loops(module: Module, fused: bool = True) -> list[LoopOp]:

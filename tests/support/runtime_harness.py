@@ -17,10 +17,13 @@ from xdsl.dialects.memref import MemRef
 from xdsl.dialects.scf import Scf
 from xdsl.parser import Parser
 
+from gradir.codegen.text.target import MachineTarget, host
 from gradir.dialects.loopnest.loopnest import ContractOp, Loopnest
-from gradir.runtime.emission import compile_function
+from gradir.passes.buffers.plan_memory import MemoryPlan
+from gradir.runtime.emission import emitted
 from gradir.runtime.executable import Executable
 from gradir.runtime.native_call import Runner
+from gradir.runtime.native_code import loaded
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -45,8 +48,19 @@ def contraction_of(text: str) -> ContractOp:
     return next(op for op in parse(text).walk() if isinstance(op, ContractOp))
 
 
+def compile_buffers(
+    function: FuncOp,
+    threads: int = 1,
+    target: MachineTarget | None = None,
+    plan: MemoryPlan | None = None,
+) -> Executable:
+    """A function at buffer level as native code in memory."""
+    target = target or host()
+    return loaded(emitted(function, threads, target, plan), target)
+
+
 def compiled(text: str, threads: int = 1) -> Executable:
-    return compile_function(function_of(text), threads)
+    return compile_buffers(function_of(text), threads)
 
 
 def called_by_python(fn: Executable) -> Executable:

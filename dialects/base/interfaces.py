@@ -46,6 +46,16 @@ def is_terminator(op: Operation) -> bool:
     return op.next_op is None and op.has_trait(IsTerminator)
 
 
+def require_tensor(op: str, type_: Attribute) -> None:
+    """VerifyException for a type of an op that is no ranked tensor of elements known here."""
+    if not is_tensor(type_):
+        raise VerifyException(f"{op}: expected ranked tensors, got {type_}")
+    try:
+        require_element(type_)
+    except VerifyException as error:
+        raise VerifyException(f"{op}: {error}") from None
+
+
 class TensorOp(IRDLOperation, ABC):
     """Base of all ops on ranked tensors."""
 
@@ -89,14 +99,8 @@ class TensorOp(IRDLOperation, ABC):
 
     def verify_(self) -> None:
         for value in (*self.operands, *self.results):
-            if self.TAKES_SCALARS and is_scalar(value.type):
-                continue
-            if not is_tensor(value.type):
-                raise VerifyException(f"{self.name}: expected ranked tensors, got {value.type}")
-            try:
-                require_element(value.type)
-            except VerifyException as error:
-                raise VerifyException(f"{self.name}: {error}") from None
+            if not (self.TAKES_SCALARS and is_scalar(value.type)):
+                require_tensor(self.name, value.type)
         for name in self.attributes:
             if name not in self.ATTRIBUTES and "." not in name:
                 known = ", ".join(self.ATTRIBUTES) or "none"

@@ -8,8 +8,9 @@ import gradir.frontends.functions.numpy as gnp
 from gradir.frontends.functions import factors
 from gradir.frontends.functions.arguments import floating, one_of
 from gradir.frontends.functions.array_ops import op
+from gradir.frontends.functions.missing_names import missing
 from gradir.frontends.scipy import banded, lu_factors, matrix_exponential, matrix_roots
-from gradir.frontends.scipy.names import missing, published
+from gradir.frontends.scipy.names import published
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import lifted

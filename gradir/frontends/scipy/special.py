@@ -9,6 +9,7 @@ from gradir.frontends.functions.arguments import floating
 from gradir.frontends.functions.array_ops import op
 from gradir.frontends.functions.bessel import i0, i0e, i1, i1e
 from gradir.frontends.functions.elementwise import cbrt, sinc
+from gradir.frontends.functions.missing_names import missing
 from gradir.frontends.functions.sugar import pow
 from gradir.frontends.scipy import (
     bessel,
@@ -24,7 +25,7 @@ from gradir.frontends.scipy import (
     modified_bessel,
     sine_integrals,
 )
-from gradir.frontends.scipy.names import missing, published
+from gradir.frontends.scipy.names import published
 from gradir.frontends.tracing.tracer import Tracer
 
 

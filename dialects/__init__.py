@@ -9,6 +9,7 @@ with lazy_formats():
         scalar_rules,
         tensor_rules,
         tensor_supports,
+        tensor_vmap,
     )
     from gradir.dialects.grad import lapack
 
@@ -19,4 +20,5 @@ __all__ = [
     "scalar_rules",
     "tensor_rules",
     "tensor_supports",
+    "tensor_vmap",
 ]

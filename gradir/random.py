@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from gradir.frontends.functions.missing_names import missing
 from gradir.frontends.random import (
     absent,
     angles,
@@ -14,7 +15,6 @@ from gradir.frontends.random import (
     multivariate,
 )
 from gradir.frontends.random.samplers import sampler
-from gradir.frontends.scipy.names import missing
 
 if TYPE_CHECKING:
 

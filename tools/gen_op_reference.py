@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import inspect
 import re
-import sys
 from collections.abc import Iterator
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +20,8 @@ from xdsl.irdl import IRDLOperation
 
 from gradir.api import Module, parse
 from gradir.dialects import array, comm, nn
-from gradir.dialects.base.interfaces import TensorOp, registered
+from gradir.dialects.base.interfaces import TensorOp
+from gradir.dialects.base.op_rules import registered
 from gradir.dialects.base.shapes import NUMPY_NAMES, element_of, is_float, tensor
 from gradir.dialects.grad import dialect as grad
 from gradir.passes.gradient.gradient import gradient
@@ -30,6 +29,7 @@ from gradir.passes.gradient.requests import DerivativeRequest
 from gradir.passes.gradient.rule_table import structural_rules
 from gradir.passes.recompute.costs import Costs
 from gradir.tools.op_samples import SAMPLES
+from gradir.tools.support_modules import support
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -133,7 +133,7 @@ def _entry(op: type[TensorOp]) -> Iterator[str]:
 
 def _errors(op: type[TensorOp]) -> Iterator[str]:
     """The largest errors of native code that the tables of points find, and where it is worse."""
-    stated = _support("points_measure").stated().get(op.name)
+    stated = support("points_measure").stated().get(op.name)
     if stated is None:
         return
     if any(ulp for ulps in stated.values() for ulp in ulps):
@@ -145,7 +145,7 @@ def _errors(op: type[TensorOp]) -> Iterator[str]:
         yield f"**ulp** at most: {'; '.join(parts)}.\n"
     else:
         yield "Exact, with its derivatives.\n" if not op.INACTIVE else "Exact.\n"
-    faults = _support("points_faults").FAULTS
+    faults = support("points_faults").FAULTS
     ours = [fault for fault in faults if fault.line.partition(" ")[0] == op.name]
     worse = sorted({f"{fault.result}: {fault.why}" for fault in ours})
     if worse:
@@ -223,16 +223,7 @@ def _source(op: type[object]) -> str:
 
 @cache
 def _table() -> list[Any]:
-    return list(_support("op_cases").CASES)
-
-
-@cache
-def _support(name: str) -> Any:
-    """A module of tests/support."""
-    support = str(ROOT / "tests" / "support")
-    if support not in sys.path:
-        sys.path.append(support)
-    return import_module(name)
+    return list(support("op_cases").CASES)
 
 
 def _sample(op: type[TensorOp]) -> str:

@@ -5,14 +5,13 @@ It says of each op and each simplification whether it is proven, tested, or why 
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator, Mapping
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from gradir.dialects import array, comm, nn
 from gradir.dialects.grad import dialect as grad
+from gradir.tools.support_modules import support
 
 OPS = (*array.OPS, *nn.OPS, *grad.OPS, *comm.OPS)
 ROOT = Path(__file__).resolve().parent.parent
@@ -51,7 +50,7 @@ def page() -> str:
 
 
 def _lines() -> Iterator[str]:
-    rules, moves, bits = map(_support, ("proof_rules", "proof_moves", "proof_bits"))
+    rules, moves, bits = map(support, ("proof_rules", "proof_moves", "proof_bits"))
     yield HEAD
     yield "## Derivative rules\n"
     yield "### Proven\n"
@@ -70,7 +69,7 @@ def _lines() -> Iterator[str]:
         yield f"| {why} | {_names(names)} |"
     yield "\n### Without a derivative\n"
     yield f"{_names(op.name for op in OPS if op.INACTIVE)}.\n"
-    yield from _simplifications(bits, _support("proof_views"))
+    yield from _simplifications(bits, support("proof_views"))
 
 
 def _simplifications(bits: Any, views: Any) -> Iterator[str]:
@@ -106,7 +105,7 @@ def _unproven(rules: Any, moves: Any) -> dict[str, str]:
     """Why each op with a derivative is not proven, of those without a row; KeyError for no why."""
     known = {rule.op for rule in rules.RULES} | {line.partition(" ")[0] for line in rules.TESTED}
     known |= {move.op for move in moves.MOVES}
-    reasons = _support("proof_reasons").REASONS | moves.TESTED_MOVES
+    reasons = support("proof_reasons").REASONS | moves.TESTED_MOVES
     names = (op.name for op in OPS if not op.INACTIVE)
     return {name: reasons[name] for name in names if name not in known}
 
@@ -114,14 +113,6 @@ def _unproven(rules: Any, moves: Any) -> dict[str, str]:
 def _by_reason(reasons: Mapping[str, str]) -> dict[str, list[str]]:
     """The ops of each reason."""
     return {why: [n for n, w in reasons.items() if w == why] for why in reasons.values()}
-
-
-def _support(name: str) -> Any:
-    """A module of tests/support."""
-    support = str(ROOT / "tests" / "support")
-    if support not in sys.path:
-        sys.path.append(support)
-    return import_module(name)
 
 
 def main() -> None:

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import re
 import sys
 import time
@@ -39,6 +38,7 @@ from gradir.passes.verify.verify import verify
 from gradir.text.parser import parse_module
 from gradir.text.printer import FaithfulPrinter, FaithfulTarget
 from gradir.text.source_text import decode
+from gradir.tools.closed_output import drop_output
 from gradir.tools.expected_diagnostics import compare, expectations
 from gradir.universe import installed_universes
 
@@ -325,8 +325,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _run(argv)
     except BrokenPipeError:
-        # the reader has gone; keep Python from complaining when it closes standard output
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        drop_output()
         return 1
     except KeyboardInterrupt:
         return 130

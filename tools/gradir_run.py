@@ -36,6 +36,7 @@ from gradir.runtime.arrays import Array, ArraySpec, as_input, dtype_of, spec_of
 from gradir.symbols import function_named
 from gradir.text.parser import parse_module
 from gradir.text.source_text import decode
+from gradir.tools.closed_output import drop_output
 from gradir.tools.run_options import INTEGER_BOUND, PROGRAM, SHOWN_WHOLE, Arguments, parser
 
 if TYPE_CHECKING:
@@ -327,8 +328,7 @@ def _print(texts: Sequence[str]) -> None:
     except BrokenPipeError:
         raise
     except OSError as error:
-        # the rest of the buffer would fail again when Python closes standard output
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        drop_output()
         raise ArgumentError(f"cannot write to standard output: {_reason(error)}") from None
 
 
@@ -387,8 +387,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         # argparse: 0 for --help, 2 for arguments it does not understand
         return 0 if not error.code else 1
     except BrokenPipeError:
-        # the reader has gone; keep Python from complaining when it closes standard output
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        drop_output()
         return 1
     except KeyboardInterrupt:
         return 130

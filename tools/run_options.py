@@ -61,13 +61,23 @@ class Arguments(argparse.Namespace):
 
 
 def parser() -> argparse.ArgumentParser:
-    made = argparse.ArgumentParser(
+    """The parser of the command line; its help lists the options in this order."""
+    options = argparse.ArgumentParser(
         prog=PROGRAM,
         description=DESCRIPTION,
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    add = made.add_argument
+    _add_program(options)
+    _add_machine(options)
+    _add_reports(options)
+    _add_precautions(options)
+    return options
+
+
+def _add_program(options: argparse.ArgumentParser) -> None:
+    """The function, its arguments and results."""
+    add = options.add_argument
     add("file", metavar="FILE", help="the program; - reads standard input")
     add("--function", metavar="NAME", help="the function to run; not needed if there is only one")
     add("--input", metavar="FILE.npy", action="append", default=[], help="an argument's array")
@@ -79,6 +89,11 @@ def parser() -> argparse.ArgumentParser:
     )
     add("--output-dir", metavar="DIR", help="write result0.npy, result1.npy, ... to this folder")
     add("-p", "--passes", metavar="PIPELINE", help="run these passes first, as with gradir-opt -p")
+
+
+def _add_machine(options: argparse.ArgumentParser) -> None:
+    """How the function runs."""
+    add = options.add_argument
     add(
         "--threads",
         metavar="N",
@@ -92,6 +107,11 @@ def parser() -> argparse.ArgumentParser:
         help="end with an error if reading, compiling and running take longer than this",
     )
     add("--interpret", action="store_true", help="use the NumPy interpreter, not native code")
+
+
+def _add_reports(options: argparse.ArgumentParser) -> None:
+    """What is said of the run behind its results."""
+    add = options.add_argument
     add(
         "--explain",
         action="store_true",
@@ -106,6 +126,11 @@ def parser() -> argparse.ArgumentParser:
     )
     add("--profile-json", metavar="FILE", help="write that profile as JSON")
     add("--profile-svg", metavar="FILE", help="write it as a picture")
+
+
+def _add_precautions(options: argparse.ArgumentParser) -> None:
+    """Trust in the program, and how results and errors are shown."""
+    add = options.add_argument
     add(
         "--trust-input",
         action="store_true",
@@ -120,7 +145,6 @@ def parser() -> argparse.ArgumentParser:
         help="print so many digits after the point; default: %(default)s",
     )
     add("--traceback", action="store_true", help="show where in gradir an error comes from")
-    return made
 
 
 def _seed(text: str) -> int:

@@ -20,12 +20,13 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.array.joining import JoinedPart, joined, pad_value
-from gradir.dialects.array.movement import BroadcastToOp
-from gradir.dialects.array.reductions import SumOp, reshaped
+from gradir.dialects.array.movement import BroadcastToOp, ReshapeOp, reshaped
+from gradir.dialects.array.reductions import SumOp
 from gradir.dialects.array.slicing import ConcatOp, padded_back, part
 from gradir.dialects.array.supports import moved_support, placed_support
 from gradir.dialects.base.access import Access, dim_row
 from gradir.dialects.base.attributes import Attributes, Types, integer, integers
+from gradir.dialects.base.batch import Batch
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import (
@@ -80,6 +81,9 @@ class StackOp(TensorOp):
 
     def vjp(self, ct: Value, y: Value, *xs: Value) -> Cotangents:
         return [reshaped(part(ct, self.axis, k, k + 1), x.shape) for k, x in enumerate(xs)]
+
+    def vmap(self, batch: Batch) -> Sequence[Value]:
+        return batch.in_front(axis=self.axis - len(shape_of(self.y.type)))
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         rank = len(shape_of(self.y.type))
@@ -142,6 +146,9 @@ class SplitOp(TensorOp):
         pairs = zip(cts, results, strict=True)
         return [ConcatOp.on(*(y.full(0) if ct is None else ct for ct, y in pairs), axis=axis)]
 
+    def vmap(self, batch: Batch) -> Sequence[Value]:
+        return batch.in_front(axis=self.axis - batch.operand_rank(0))
+
     def decompose(self, *operands: Value) -> Sequence[Value]:
         [x] = operands
         return [part(x, self.axis, *bounds) for bounds in self.bounds()]
@@ -183,6 +190,13 @@ class RollOp(TensorOp):
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
         back = [-s for s in integers(self.attributes, "shift", None) or []]
         return [RollOp.on(ct, shift=back, axis=self.attributes.get("axis"))]
+
+    def vmap(self, batch: Batch) -> Sequence[Value]:
+        """Along axes from the end; without axes, rows of all elements."""
+        axis, rank = integers(self.attributes, "axis", None), batch.operand_rank(0)
+        if axis is None:
+            return _vmap_lines(batch, [-1])
+        return batch.same_op(batch.operands, axis=[a - rank if a >= 0 else a for a in axis])
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         match self.shifts:
@@ -256,6 +270,15 @@ def _pick_part(xs: Sequence[Scalar], bounds: Sequence[tuple[int, int]]) -> Scala
     return b.select(at < bound, before, after)
 
 
+def _vmap_lines(batch: Batch, axis: int | list[int]) -> Sequence[Value]:
+    """An op on all elements in row-major order, on the rows as lines."""
+    [x], [type_] = batch.operands, batch.result_types()
+    line = reshaped(x, [batch.size, prod(x.shape[1:])])
+    types = [tensor([batch.size, prod(shape_of(type_)[1:])], x.element)]
+    [lines] = batch.same_op([line], types, axis=axis)
+    return [ReshapeOp.on(lines, type=type_)]
+
+
 class _RepeatingOp(TensorOp):
     """x under a shape with unit axes, broadcast along those, under the result's shape."""
 
@@ -305,6 +328,15 @@ class TileOp(_RepeatingOp):
         narrow = [m for n in shape for m in (1, n)]
         return narrow, [m for n, r in zip(shape, repeats, strict=True) for m in (r, n)]
 
+    def vmap(self, batch: Batch) -> Sequence[Value]:
+        """Each axis gets its number of copies; new axes are behind the rows."""
+        repeats = integers(self.attributes, "repeats", None) or []
+        [x], rank = batch.operands, batch.operand_rank(0)
+        missing = max(len(repeats) - rank, 0)
+        repeats = [1] * (rank - len(repeats)) + list(repeats)
+        x = reshaped(x, [x.shape[0], *[1] * missing, *x.shape[1:]])
+        return batch.same_op([x], repeats=[1, *repeats])
+
     def numpy(self, *arrays: Any) -> Any:
         return np.tile(arrays[0], integers(self.attributes, "repeats", None) or [])
 
@@ -339,6 +371,13 @@ class RepeatOp(_RepeatingOp):
         shape, axis, count = _repeated(self.attributes, shape_of(self.x.type))
         before, after = shape[: axis + 1], shape[axis + 1 :]
         return [*before, 1, *after], [*before, count, *after]
+
+    def vmap(self, batch: Batch) -> Sequence[Value]:
+        if "axis" not in self.attributes:
+            return _vmap_lines(batch, -1)
+        axis = integer(self.attributes, "axis")
+        from_end = axis - batch.operand_rank(0) if axis >= 0 else axis
+        return batch.same_op(batch.operands, axis=from_end)
 
     def numpy(self, *arrays: Any) -> Any:
         shape, axis, count = _repeated(self.attributes, arrays[0].shape)

@@ -12,10 +12,10 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.array.lines import factor_reached
-from gradir.dialects.array.movement import sum_to_shape, transposed
-from gradir.dialects.array.reductions import reshaped
+from gradir.dialects.array.movement import ReshapeOp, reshaped, sum_to_shape, transposed
 from gradir.dialects.base.access import Access, Row, constant_row, dim_row
 from gradir.dialects.base.attributes import Attributes, Types
+from gradir.dialects.base.batch import Batch
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import DYNAMIC, broadcast_shapes, element_of, shape_of, tensor
@@ -80,6 +80,17 @@ class MatmulOp(ProductOp):
         shapes = [shape_of(o.type) for o in self.operands]
         *factors, product = _axis_names(*map(len, shapes))
         return factor_reached(mask, product, factors[place], shapes[place])
+
+    def vmap(self, batch: Batch) -> Sequence[Value]:
+        """A vector with rows is a stack of matrices of one line."""
+        left, right = (list(shape_of(o.type)) for o in self.operands)
+        parts = [[1, *left] if len(left) == 1 else left, [*right, 1] if len(right) == 1 else right]
+        rank = max(map(len, parts))
+        factors: list[Value] = []
+        for x, part, has_rows in zip(batch.operands, parts, batch.has_rows, strict=True):
+            shape = [batch.size, *[1] * (rank - len(part)), *part] if has_rows else part
+            factors.append(reshaped(x, shape))
+        return [ReshapeOp.on(MatmulOp.on(*factors), type=batch.result_types()[0])]
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         lhs, rhs = (shape_of(o.type) for o in operands)

@@ -10,12 +10,19 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition
 from xdsl.utils.exceptions import VerifyException
 
-from gradir.dialects.array.contraction import ProductOp
+from gradir.dialects.array.contraction import MatmulOp, ProductOp
 from gradir.dialects.array.lines import factor_reached
-from gradir.dialects.array.movement import BroadcastToOp, PermuteDimsOp, sum_to_shape
-from gradir.dialects.array.reductions import SumOp, narrowed, reshaped, widened
+from gradir.dialects.array.movement import (
+    BroadcastToOp,
+    PermuteDimsOp,
+    moved_axis,
+    reshaped,
+    sum_to_shape,
+)
+from gradir.dialects.array.reductions import SumOp, narrowed, widened
 from gradir.dialects.base.access import Access
-from gradir.dialects.base.attributes import Attributes, Types, integer, integers
+from gradir.dialects.base.attributes import Attributes, Plain, Types, integer, integers
+from gradir.dialects.base.batch import Batch
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import (
@@ -120,6 +127,21 @@ class DotGeneralOp(ProductOp):
         product = [*(named[0][d] for d in sides[0].batch + sides[0].free)]
         product += [named[1][d] for d in sides[1].free]
         return factor_reached(mask, product, [named[place][d] for d in range(len(shape))], shape)
+
+    def vmap(self, batch: Batch) -> Sequence[Value]:
+        """The rows run together; rows of one factor alone are one of its free axes."""
+        changed: dict[str, Plain] = {}
+        both = all(batch.has_rows)
+        for side, axes, has_rows in zip(("lhs", "rhs"), self.sides, batch.has_rows, strict=True):
+            first = [0] if both else []
+            changed[f"{side}_batch"] = [*first, *(d + has_rows for d in axes.batch)]
+            changed[f"{side}_contract"] = [d + has_rows for d in axes.contract]
+        product = DotGeneralOp.on(*batch.operands, type=None, **changed)
+        if both:
+            return [product]
+        left = self.sides[0]
+        place = len(left.batch) + (0 if batch.has_rows[0] else len(left.free))
+        return [moved_axis(product, place, 0)]
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         left, right = self.sides
@@ -228,6 +250,12 @@ class OuterOp(ProductOp):
         [mask] = masks
         shape = shape_of(self.operands[place].type)
         return None if mask is None else factor_reached(mask, [0, 1], [place], shape)
+
+    def vmap(self, batch: Batch) -> Sequence[Value]:
+        """A product of a column and a line for each row."""
+        lhs, rhs = batch.all_with_rows()
+        column, line = [*lhs.shape, 1], [batch.size, 1, *rhs.shape[1:]]
+        return [MatmulOp.on(reshaped(lhs, column), reshaped(rhs, line))]
 
     def decompose(self, lhs: Value, rhs: Value) -> Value:
         return DotGeneralOp.on(lhs, rhs)

@@ -9,15 +9,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from xdsl.dialects.builtin import i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def, var_operand_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from gradir.dialects.array.creation import FullOp
 from gradir.dialects.array.indexing import signed_place
 from gradir.dialects.array.supports import moved_support, placed_support
 from gradir.dialects.base.access import Access, Row, dim_row
 from gradir.dialects.base.attributes import Attributes, Types, integers
+from gradir.dialects.base.batch import Batch
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import DYNAMIC, element_of, shape_of, tensor
@@ -73,6 +76,11 @@ def _clamped(starts: Sequence[Any], sizes: Sequence[int], extents: Sequence[int]
     return tuple(slice(s, s + m) for s, m in zip(first, sizes, strict=True))
 
 
+def _first_row(near: Value) -> Value:
+    """0, the start of all rows."""
+    return near.emitter.value(near.emitter.insert(FullOp.fill(0, tensor([], i64))).y)
+
+
 @irdl_op_definition
 class DynamicSliceOp(TensorOp):
     """The part of x with extents `sizes` that begins at `starts`, one per axis, clamped.
@@ -106,6 +114,14 @@ class DynamicSliceOp(TensorOp):
 
     def support(self, of: Supports) -> Mask | None:
         return moved_support(self, of)
+
+    def vmap(self, batch: Batch) -> Sequence[Value] | None:
+        """A slice at a place that all rows share."""
+        if any(batch.has_rows[1:]):
+            return None
+        x, *starts = batch.operands
+        sizes = [batch.size, *shape_of(self.y.type)]
+        return batch.same_op([x, _first_row(x), *starts], sizes=sizes)
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         x, *starts = operands
@@ -163,6 +179,12 @@ class DynamicUpdateSliceOp(TensorOp):
 
     def support(self, of: Supports) -> Mask | None:
         return placed_support(self, [self.x, self.update], of)
+
+    def vmap(self, batch: Batch) -> Sequence[Value] | None:
+        if any(batch.has_rows[2:]):
+            return None
+        x, update = batch.with_rows(0), batch.with_rows(1)
+        return batch.same_op([x, update, _first_row(x), *batch.operands[2:]])
 
     def added_to(self, base: Value, x: Value, update: Value, *starts: Value) -> Value:
         old = DynamicSliceOp.on(base, *starts, sizes=update.shape)

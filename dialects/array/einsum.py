@@ -20,10 +20,11 @@ from gradir.dialects.array.comparison import WhereOp
 from gradir.dialects.array.creation import IotaOp
 from gradir.dialects.array.dot_general import DotGeneralOp, permuted
 from gradir.dialects.array.lines import factor_reached
-from gradir.dialects.array.movement import BroadcastToOp
-from gradir.dialects.array.reductions import SumOp, narrowed, reshaped, widened
+from gradir.dialects.array.movement import BroadcastToOp, reshaped
+from gradir.dialects.array.reductions import SumOp, narrowed, widened
 from gradir.dialects.array.slicing import SliceOp
 from gradir.dialects.base.attributes import Attributes, Types, text
+from gradir.dialects.base.batch import Batch
 from gradir.dialects.base.extents import is_same
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
@@ -138,6 +139,9 @@ class _Term:
         return [label for label, n in pairs if n == sizes[label]]
 
 
+_LETTERS_OF_ROWS = "zyxwvutsrqponmlkjihgfedcbaZYXWVUTSRQPONMLKJIHGFEDCBA"
+
+
 @irdl_op_definition
 class EinsumOp(TensorOp):
     """The sum of products of all operands over the indices missing in the result.
@@ -187,6 +191,18 @@ class EinsumOp(TensorOp):
             return None
         equation, shape = self.equation, shape_of(self.operands[place].type)
         return factor_reached(mask, equation.result, equation.terms[place], shape)
+
+    def vmap(self, batch: Batch) -> Sequence[Value]:
+        """An einsum with one more letter, for the rows."""
+        equation = text(self.attributes, "equation").replace(" ", "")
+        terms, arrow, result = equation.partition("->")
+        if not arrow:  # the letters that are there once, in their order
+            rest = terms.replace("...", "").replace(",", "")
+            once = sorted(c for c in rest if rest.count(c) == 1)
+            result = ("..." if "..." in terms else "") + "".join(once)
+        letter = next(c for c in _LETTERS_OF_ROWS if c not in equation)
+        wide = [letter * has + t for t, has in zip(terms.split(","), batch.has_rows, strict=True)]
+        return batch.same_op(batch.operands, equation=f"{','.join(wide)}->{letter}{result}")
 
     def decompose(self, *xs: Value) -> Value:
         equation = self.equation

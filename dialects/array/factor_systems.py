@@ -17,8 +17,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.array.contraction import MatmulOp
 from gradir.dialects.array.elementwise import AbsOp, MaximumOp
-from gradir.dialects.array.movement import BroadcastToOp, transposed
-from gradir.dialects.array.reductions import SumOp, reshaped
+from gradir.dialects.array.movement import BroadcastToOp, reshaped, transposed
+from gradir.dialects.array.reductions import SumOp
 from gradir.dialects.array.triangular import (
     MatrixOp,
     identity_like,

@@ -17,12 +17,12 @@ from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.array.comparison import WhereOp
 from gradir.dialects.array.creation import FullOp, IotaOp
-from gradir.dialects.array.indexing import IndexingOp, TakeOp, taken_type, wrapped
-from gradir.dialects.array.movement import BroadcastToOp
-from gradir.dialects.array.reductions import reshaped
+from gradir.dialects.array.indexing import IndexingOp, TakeOp, taken_type, vmap_of_updates, wrapped
+from gradir.dialects.array.movement import BroadcastToOp, reshaped
 from gradir.dialects.array.supports import moved_support, placed_support, scattered_support
 from gradir.dialects.base.access import Access, Row, constant_row, dim_row
 from gradir.dialects.base.attributes import Attributes, Types, attribute, integer
+from gradir.dialects.base.batch import Batch
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import (
@@ -76,6 +76,9 @@ class _TuplesOp(IndexingOp):
         grid: list[Any] = list(cast(Any, np.indices(places)))[: self.batch]
         extents = x.shape[self.batch : self.batch + self.depth]
         return (*grid, *(wrapped(indices[..., k], n) for k, n in enumerate(extents)))
+
+    def vmap(self, batch: Batch) -> Sequence[Value]:
+        return batch.in_front(batch_dims=self.batch + 1)
 
 
 def _gathered_type(x: Attribute, indices: Attribute, attributes: Attributes) -> Attribute:
@@ -279,6 +282,9 @@ class IndexUpdateOp(IndexingOp):
         spread = reshaped(kept, [*[1] * axis, *indices.shape, *[1] * after])
         return BroadcastToOp.on(spread, type=tensor(updates.shape, kept.element))
 
+    def vmap(self, batch: Batch) -> Sequence[Value] | None:
+        return vmap_of_updates(batch, self.axis)
+
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         x, indices, updates = operands
         axis, shape = self.axis, shape_of(updates.type)
@@ -346,6 +352,9 @@ class OneHotOp(IndexingOp):
         if not compatible(shape, shape_of(self.y.type)):
             wanted = tensor(shape, element_of(self.y.type))
             raise VerifyException(f"result type must be {wanted}, got {self.y.type}")
+
+    def vmap(self, batch: Batch) -> Sequence[Value]:
+        return batch.in_front(axis=self.axis - len(shape_of(self.y.type)))
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         shape, element = shape_of(self.y.type), scalar_type(element_of(self.y.type))

@@ -15,9 +15,11 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from gradir.dialects.array.movement import PermuteDimsOp, moved_axis, reshaped
 from gradir.dialects.array.supports import moved_support, row_added_support, scattered_support
 from gradir.dialects.base.access import Access, Row, dim_row
 from gradir.dialects.base.attributes import Attributes, Types, integer
+from gradir.dialects.base.batch import Batch
 from gradir.dialects.base.diagnostics import location_text
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
@@ -135,6 +137,15 @@ class TakeOp(IndexingOp):
     def slice_count(self) -> int | None:
         return element_count(self.indices.type) if self.axis == 0 else None
 
+    def vmap(self, batch: Batch) -> Sequence[Value]:
+        """Rows of the table are one more axis; rows of indices one more of these; both a batch."""
+        x, indices = batch.operands
+        if not batch.has_rows[1]:
+            return batch.same_op(batch.operands, axis=self.axis + 1)
+        if not batch.has_rows[0]:
+            return [moved_axis(TakeOp.on(x, indices, axis=self.axis), self.axis, 0)]
+        return [_take_in_batches(moved_axis(x, self.axis + 1, 1), indices, self.axis)]
+
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         x, indices = operands
         shape, axis, rank = shape_of(self.y.type), self.axis, len(shape_of(self.y.type))
@@ -160,6 +171,25 @@ def taken_type(x: Attribute, indices: Attribute, attributes: Attributes) -> Attr
     axis = normalize_axis(integer(attributes, "axis", 0), len(shape))
     check_not_empty(shape[axis], indices)
     return tensor([*shape[:axis], *shape_of(indices), *shape[axis + 1 :]], element_of(x))
+
+
+def _take_in_batches(x: Value, indices: Value, axis: int) -> Value:
+    """Take along the axis behind the rows, which x and the indices share, in each row."""
+    from gradir.dialects.array.gather_scatter import GatherNdOp
+
+    found = GatherNdOp.on(x, reshaped(indices, [*indices.shape, 1]), batch_dims=1)
+    depth = len(indices.shape) - 1
+    order = [0, *range(depth + 1, depth + 1 + axis), *range(1, depth + 1)]
+    order += range(depth + 1 + axis, len(found.shape))
+    return PermuteDimsOp.on(found, axes=order)
+
+
+def vmap_of_updates(batch: Batch, axis: int) -> Sequence[Value] | None:
+    """Updates of operand 0 along an axis at indices, operand 1, that all rows share."""
+    if batch.has_rows[1]:
+        return None
+    operands = [batch.with_rows(0), batch.operands[1], batch.with_rows(2)]
+    return batch.same_op(operands, axis=axis + 1)
 
 
 @irdl_op_definition
@@ -196,6 +226,9 @@ class ScatterAddOp(IndexingOp):
         if not shape_of(self.indices.type) and is_static(self.x.type):
             return row_added_support(self, self.axis, of)
         return scattered_support(self, self.updates, of)
+
+    def vmap(self, batch: Batch) -> Sequence[Value] | None:
+        return vmap_of_updates(batch, self.axis)
 
     def added_to(self, base: Value, x: Value, indices: Value, updates: Value) -> Value:
         return ScatterAddOp.on(base, indices, updates, axis=self.axis)
@@ -259,6 +292,9 @@ class TakeAlongAxisOp(IndexingOp):
 
     def support(self, of: Supports) -> Mask | None:
         return moved_support(self, of)
+
+    def vmap(self, batch: Batch) -> Sequence[Value]:
+        return batch.in_front(axis=self.axis - batch.operand_rank(0))
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         x, indices = operands

@@ -16,8 +16,8 @@ from gradir.dialects.array.contraction import MatmulOp
 from gradir.dialects.array.elementwise import AbsOp, LogOp, SignOp
 from gradir.dialects.array.indexing import TakeAlongAxisOp
 from gradir.dialects.array.matrix_programs import TriangularSolve, emit_lu
-from gradir.dialects.array.movement import BroadcastToOp, transposed
-from gradir.dialects.array.reductions import SumOp, reshaped
+from gradir.dialects.array.movement import BroadcastToOp, reshaped, transposed
+from gradir.dialects.array.reductions import SumOp
 from gradir.dialects.array.statistics import ProdOp
 from gradir.dialects.array.triangles import DiagonalOp, TrilOp, TriuOp
 from gradir.dialects.array.triangular import (

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Sequence
 
-from gradir.dialects.array.movement import BroadcastToOp, PermuteDimsOp
-from gradir.dialects.array.reductions import reshaped
+from gradir.dialects.array.movement import BroadcastToOp, PermuteDimsOp, reshaped
 from gradir.dialects.array.statistics import AnyOp
 from gradir.dialects.base.shapes import tensor
 from gradir.dialects.base.value import Value

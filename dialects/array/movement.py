@@ -14,6 +14,7 @@ from xdsl.utils.exceptions import VerifyException
 from gradir.dialects.array.supports import moved_support
 from gradir.dialects.base.access import Access, constant_row, dim_row
 from gradir.dialects.base.attributes import Attributes, Types, integers
+from gradir.dialects.base.batch import Batch
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import (
@@ -90,6 +91,9 @@ class ReshapeOp(MovementOp):
         rows = [constant_row(rank, 0) if n == 1 else dim_row(rank, next(taken)) for n in source]
         return Access(rank, tuple(rows))
 
+    def vmap(self, batch: Batch) -> Sequence[Value]:
+        return [ReshapeOp.on(batch.operands[0], type=batch.result_types()[0])]
+
     def simplify(self, x: Value) -> Value | None:
         if x.type == self.y.type:
             return x
@@ -107,6 +111,13 @@ class ReshapeOp(MovementOp):
         if [n for n in source if n != 1] == [n for n in target if n != 1]:
             return super().lower(emitter, operands)
         return [emitter.insert(LoopnestReshapeOp(operands[0], self.y.type)).result]
+
+
+def reshaped(x: Value, shape: Sequence[int]) -> Value:
+    """x under another shape; x itself where it is the same."""
+    if tuple(shape) == x.shape:
+        return x
+    return ReshapeOp.on(x, type=tensor(shape, x.element))
 
 
 @irdl_op_definition
@@ -139,6 +150,9 @@ class PermuteDimsOp(MovementOp):
     def access(self) -> Access:
         return Access.of_dims(len(self.axes), inverse(self.axes))
 
+    def vmap(self, batch: Batch) -> Sequence[Value]:
+        return batch.same_op(batch.operands, axes=[0, *(a + 1 for a in self.axes)])
+
     def simplify(self, x: Value) -> Value | None:
         match x.ssa.owner:
             case PermuteDimsOp() as inner:
@@ -160,6 +174,13 @@ def transposed(x: Value) -> Value:
     """x with its last two axes exchanged."""
     rank = len(x.shape)
     return PermuteDimsOp.on(x, axes=[*range(rank - 2), rank - 1, rank - 2])
+
+
+def moved_axis(x: Value, source: int, target: int) -> Value:
+    """x with one axis in another place."""
+    axes = [d for d in range(len(x.shape)) if d != source]
+    axes.insert(target, source)
+    return x if source == target else PermuteDimsOp.on(x, axes=axes)
 
 
 @irdl_op_definition
@@ -196,6 +217,12 @@ class BroadcastToOp(MovementOp):
         ]
         return Access(rank, tuple(rows))
 
+    def vmap(self, batch: Batch) -> Sequence[Value]:
+        """Axes of extent 1 between the rows and the shape let it broadcast to the right."""
+        [x], [type_] = batch.operands, batch.result_types()
+        missing = len(shape_of(type_)) - len(x.shape)
+        return batch.same_op([reshaped(x, [x.shape[0], *[1] * missing, *x.shape[1:]])])
+
     def simplify(self, x: Value) -> Value | None:
         from gradir.dialects.array.creation import FullOp
 
@@ -213,7 +240,7 @@ class BroadcastToOp(MovementOp):
 
 def sum_to_shape(x: Value, shape: Sequence[int]) -> Value:
     """x summed to `shape`: the transpose of a broadcast from `shape`."""
-    from gradir.dialects.array.reductions import SumOp, reshaped
+    from gradir.dialects.array.reductions import SumOp
 
     added = len(x.shape) - len(shape)
     axes = list(range(added))
@@ -229,6 +256,9 @@ class _UnitAxesOp(MovementOp):
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
         return [ReshapeOp.on(ct, type=x.type)]
+
+    def vmap(self, batch: Batch) -> Sequence[Value]:
+        return [ReshapeOp.on(batch.operands[0], type=batch.result_types()[0])]
 
     def decompose(self, x: Value) -> Value:
         return ReshapeOp.on(x, type=self.y.type)
@@ -309,6 +339,10 @@ class FlipOp(MovementOp):
         ]
         return Access(rank, tuple(rows))
 
+    def vmap(self, batch: Batch) -> Sequence[Value]:
+        rank = batch.operand_rank(0)
+        return batch.same_op(batch.operands, axis=[axis - rank for axis in self.axes])
+
     def numpy(self, x: Any) -> Any:
         return np.flip(x, tuple(self.axes))
 
@@ -316,3 +350,5 @@ class FlipOp(MovementOp):
 OPS: tuple[type[TensorOp], ...] = (
     ReshapeOp, PermuteDimsOp, BroadcastToOp, ExpandDimsOp, SqueezeOp, FlipOp,
 )  # fmt: skip
+
+Value.OPERATORS["broadcast_to"] = BroadcastToOp.on

@@ -20,11 +20,12 @@ from xdsl.utils.exceptions import VerifyException
 from gradir.dialects.array import philox
 from gradir.dialects.base.access import Access
 from gradir.dialects.base.attributes import number
+from gradir.dialects.base.batch import Batch
 from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.rounding import below, rounded
 from gradir.dialects.base.shapes import compatible, element_of, is_tensor, shape_of, tensor
-from gradir.dialects.base.value import Emitter, Scalar
+from gradir.dialects.base.value import Emitter, Scalar, Value
 from gradir.dialects.building import body as b
 from gradir.dialects.building.kinds import require_elements
 from gradir.dialects.building.nests import Read, nest
@@ -69,6 +70,9 @@ class RandomOp(TensorOp):
 
         reads = [Read(o, Access.of_dims(rank, range(keys))) for o in operands]
         return nest(emitter, shape, reads, [Output(self.y.type, Access.identity(rank))], one)
+
+    def vmap(self, batch: Batch) -> Sequence[Value]:
+        return batch.in_front()
 
 
 def require_key(key: Attribute, counter: Attribute) -> None:

@@ -14,10 +14,11 @@ from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.array.comparison import AstypeOp, WhereOp
 from gradir.dialects.array.elementwise import AbsOp, ExpOp, LogOp
-from gradir.dialects.array.movement import BroadcastToOp, PermuteDimsOp, ReshapeOp
+from gradir.dialects.array.movement import BroadcastToOp, PermuteDimsOp, reshaped
 from gradir.dialects.base import extrema
 from gradir.dialects.base.access import Access, constant_row, dim_row
 from gradir.dialects.base.attributes import Attributes, Types, flag, integers
+from gradir.dialects.base.batch import Batch
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import (
@@ -99,6 +100,10 @@ class ReductionOp(TensorOp):
         [mask] = masks
         return None if mask is None else self.spread(mask, mask.emitter.value(self.x))
 
+    def vmap(self, batch: Batch) -> Sequence[Value]:
+        rank = batch.operand_rank(len(batch.operands) - 1)
+        return batch.in_front(axis=[axis - rank for axis in self.axes])
+
     def numpy(self, x: Any) -> Any:
         return self.meaning()(x)
 
@@ -135,13 +140,6 @@ class ReductionOp(TensorOp):
 def reduced_axes(attributes: Attributes, rank: int) -> list[int]:
     """Sorted; all where `axis` is absent."""
     return sorted(normalize_axes(integers(attributes, "axis", range(rank)) or [], rank))
-
-
-def reshaped(x: Value, shape: Sequence[int]) -> Value:
-    """x under another shape; x itself where it is the same."""
-    if tuple(shape) == x.shape:
-        return x
-    return ReshapeOp.on(x, type=tensor(shape, x.element))
 
 
 def widened(x: Value) -> Value:

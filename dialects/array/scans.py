@@ -25,6 +25,7 @@ from gradir.dialects.array.slicing import pad_value
 from gradir.dialects.array.supports import padded_support
 from gradir.dialects.base.access import Access, dim_row
 from gradir.dialects.base.attributes import Attributes, Types, flag, integer
+from gradir.dialects.base.batch import Batch
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import element_of, is_float, normalize_axis, shape_of, tensor
@@ -82,6 +83,9 @@ class ScanOp(TensorOp, ABC):
     def step(self, here: ScanPosition, total: Scalar) -> tuple[Scalar, Scalar]:
         """The total after an element, and the element of the result."""
         raise NotImplementedError(self.name)
+
+    def vmap(self, batch: Batch) -> Sequence[Value]:
+        return batch.in_front(axis=self.axis - batch.operand_rank(0))
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         type_ = self.results[0].type
@@ -280,6 +284,9 @@ class ShiftOp(MovementOp):
         rank = len(shape_of(self.x.type))
         shifts = (-self.by if d == self.axis else 0 for d in range(rank))
         return Access(rank, tuple(dim_row(rank, d, 1, s) for d, s in enumerate(shifts)))
+
+    def vmap(self, batch: Batch) -> Sequence[Value]:
+        return batch.in_front(axis=self.axis - batch.operand_rank(0))
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         pad = pad_value(0.0, element_of(self.y.type))

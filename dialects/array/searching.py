@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from typing import Any, ClassVar
 
@@ -21,8 +22,9 @@ from gradir.dialects.array.comparison import (
 from gradir.dialects.array.creation import FullOp
 from gradir.dialects.array.elementwise import MinimumOp
 from gradir.dialects.array.indexing import TakeAlongAxisOp, TakeOp
-from gradir.dialects.array.reductions import reshaped
+from gradir.dialects.array.movement import reshaped
 from gradir.dialects.base.attributes import Attributes, Types, text
+from gradir.dialects.base.batch import Batch
 from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import compatible, element_of, is_bool, is_float, shape_of, tensor
@@ -66,6 +68,12 @@ class SearchsortedOp(TensorOp):
     @property
     def is_left(self) -> bool:
         return text(self.attributes, "side", "left", SIDES) == "left"
+
+    def vmap(self, batch: Batch) -> Sequence[Value]:
+        """Rows of places alone are one more axis of these; lines with rows have others in front."""
+        if batch.has_rows[0] or batch.operand_rank(0) > 1:
+            return batch.in_front()
+        return batch.same_op(batch.operands)
 
     def decompose(self, x: Value, v: Value) -> Value:
         *ahead, count = x.shape

@@ -15,6 +15,7 @@ from gradir.dialects.array.movement import ExpandDimsOp, MovementOp, ReshapeOp
 from gradir.dialects.array.supports import padded_support, placed_support
 from gradir.dialects.base.access import Access, dim_row
 from gradir.dialects.base.attributes import Attributes, Types, integer, integers, number, text
+from gradir.dialects.base.batch import Batch
 from gradir.dialects.base.extents import is_extent
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
@@ -72,6 +73,12 @@ class SliceOp(MovementOp):
         rank = len(self.bounds)
         rows = [dim_row(rank, d, step, start) for d, (start, _, step) in enumerate(self.bounds)]
         return Access(rank, tuple(rows))
+
+    def vmap(self, batch: Batch) -> Sequence[Value]:
+        rows = zip(*self.bounds, strict=True)
+        start, stop, step = ([*row] for row in rows) if batch.operand_rank(0) else ((), (), ())
+        whole = {"start": [0, *start], "stop": [batch.size, *stop], "step": [1, *step]}
+        return batch.same_op(batch.operands, None, **whole)
 
     def numpy(self, x: Any) -> Any:
         return x[tuple(slice(*one) for one in self.bounds)]
@@ -192,6 +199,10 @@ class PadOp(MovementOp):
         shapes = zip(self.low, shape_of(self.x.type), shape_of(self.y.type), strict=True)
         return (tuple((lo, lo + n, m) for lo, n, m in shapes),)
 
+    def vmap(self, batch: Batch) -> Sequence[Value]:
+        low, high = (integers(self.attributes, name, None) or [] for name in ("low", "high"))
+        return batch.same_op(batch.operands, low=[0, *low], high=[0, *high])
+
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         from gradir.dialects.array.borders import border_nests
 
@@ -281,6 +292,9 @@ class ConcatOp(TensorOp):
 
     def support(self, of: Supports) -> Mask | None:
         return placed_support(self, self.xs, of)
+
+    def vmap(self, batch: Batch) -> Sequence[Value]:
+        return batch.in_front(axis=self.axis - batch.operand_rank(0))
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         identity = Access.identity(len(shape_of(self.y.type)))

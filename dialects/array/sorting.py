@@ -20,6 +20,7 @@ from gradir.dialects.array.sort_rows import RowSort
 from gradir.dialects.base import extrema
 from gradir.dialects.base.access import Access, dim_row
 from gradir.dialects.base.attributes import Attributes, Types, flag, integer
+from gradir.dialects.base.batch import Batch
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import DYNAMIC, element_of, normalize_axis, shape_of, tensor
@@ -63,6 +64,9 @@ class _SortOp(TensorOp):
             back = emitter.insert(LoopnestReshapeOp(one, type_)).result
             lines.append(_moved(emitter, back, len(shape) - 1, axis))
         return lines
+
+    def vmap(self, batch: Batch) -> Sequence[Value]:
+        return batch.in_front(axis=self.axis - batch.operand_rank(0))
 
 
 def sorted_axis(x: Attribute, attributes: Attributes) -> int:

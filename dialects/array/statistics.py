@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import inf, prod, sqrt
 from typing import Any, ClassVar
 
@@ -19,7 +20,7 @@ from gradir.dialects.array.comparison import (
 )
 from gradir.dialects.array.creation import IotaOp
 from gradir.dialects.array.elementwise import AbsOp, SignOp, SqrtOp
-from gradir.dialects.array.movement import BroadcastToOp, FlipOp
+from gradir.dialects.array.movement import BroadcastToOp, FlipOp, ReshapeOp, reshaped
 from gradir.dialects.array.reductions import (
     MaxOp,
     MeanOp,
@@ -27,14 +28,14 @@ from gradir.dialects.array.reductions import (
     ReductionOp,
     SumOp,
     narrowed,
-    reshaped,
     widened,
 )
 from gradir.dialects.array.slicing import PadOp, SliceOp
 from gradir.dialects.base.attributes import Attributes, Types, attribute, flag, integers, number
+from gradir.dialects.base.batch import Batch
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
-from gradir.dialects.base.shapes import is_float, shape_of, tensor
+from gradir.dialects.base.shapes import element_of, is_float, shape_of, tensor
 from gradir.dialects.base.value import Scalar, Value
 from gradir.dialects.building import body as b
 from gradir.dialects.building.gate import by_convention, gated, zero_or_nan
@@ -335,6 +336,17 @@ class _PlaceOp(_StatisticOp):
     def extremum(self, x: Value, axis: int) -> Value:
         """The extremum along an axis, which is kept."""
         raise NotImplementedError(self.name)
+
+    def vmap(self, batch: Batch) -> Sequence[Value]:
+        """The place along one axis, or among all elements of a row as a line."""
+        axes = self.axes
+        if len(axes) == 1 or "axis" in self.attributes:
+            return batch.same_op(batch.operands, axis=axes[0] - batch.operand_rank(0))
+        [x], [type_] = batch.operands, batch.result_types()
+        line = reshaped(x, [batch.size, prod(x.shape[1:])])
+        places = tensor([batch.size], element_of(type_))
+        [found] = batch.same_op([line], [places], axis=-1, keepdims=False)
+        return [ReshapeOp.on(found, type=type_)]
 
     def decompose(self, x: Value) -> Value:
         line, axis = reshaped(x, [self.count]), 0

@@ -15,11 +15,12 @@ from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.array.creation import CreationOp, numpy_dtype
 from gradir.dialects.array.joining import pad_value
-from gradir.dialects.array.movement import BroadcastToOp, MovementOp
-from gradir.dialects.array.reductions import SumOp, reshaped
+from gradir.dialects.array.movement import BroadcastToOp, MovementOp, reshaped
+from gradir.dialects.array.reductions import SumOp
 from gradir.dialects.array.supports import padded_support
 from gradir.dialects.base.access import Access, dim_row
 from gradir.dialects.base.attributes import Attributes, Types, integer
+from gradir.dialects.base.batch import Batch
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import DYNAMIC, compatible, element_of, shape_of, tensor
@@ -101,6 +102,9 @@ class _TriangleOp(TensorOp):
     def support(self, of: Supports) -> Mask | None:
         return padded_support(self, of)
 
+    def vmap(self, batch: Batch) -> Sequence[Value]:
+        return batch.in_front()
+
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         shape = shape_of(self.y.type)
         identity = Access.identity(len(shape))
@@ -173,6 +177,9 @@ class DiagonalOp(MovementOp):
         rows += [dim_row(rank, rank - 1, 1, start) for start in (max(-k, 0), max(k, 0))]
         return Access(rank, tuple(rows))
 
+    def vmap(self, batch: Batch) -> Sequence[Value]:
+        return batch.in_front()
+
     def numpy(self, x: Any) -> Any:
         return np.diagonal(x, self.offset, -2, -1)
 
@@ -208,6 +215,9 @@ class TraceOp(TensorOp):
             reshaped(ct, [*ct.shape, 1]), type=diagonal_type(x.type, self.offset)
         )
         return [DiagonalBackwardOp.on(spread, type=x.type, offset=self.attributes.get("offset"))]
+
+    def vmap(self, batch: Batch) -> Sequence[Value]:
+        return batch.in_front()
 
     def decompose(self, *operands: Value) -> Value:
         return SumOp.on(DiagonalOp.on(operands[0], offset=self.attributes.get("offset")), axis=-1)
@@ -246,6 +256,9 @@ class DiagonalBackwardOp(TensorOp):
 
     def support(self, of: Supports) -> Mask | None:
         return padded_support(self, of)
+
+    def vmap(self, batch: Batch) -> Sequence[Value]:
+        return batch.in_front()
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         shape, k = shape_of(self.y.type), self.offset

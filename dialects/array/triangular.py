@@ -15,10 +15,10 @@ from xdsl.utils.exceptions import VerifyException
 from gradir.dialects.array.contraction import MatmulOp
 from gradir.dialects.array.lines import entries_reached
 from gradir.dialects.array.matrix_programs import TriangularSolve, emit_cholesky
-from gradir.dialects.array.movement import BroadcastToOp, transposed
-from gradir.dialects.array.reductions import reshaped
+from gradir.dialects.array.movement import BroadcastToOp, reshaped, transposed
 from gradir.dialects.array.triangles import EyeOp, TrilOp, TriuOp
 from gradir.dialects.base.attributes import Attributes, Types, flag
+from gradir.dialects.base.batch import Batch
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import DYNAMIC, compatible, element_of, is_tensor, shape_of, tensor
@@ -39,6 +39,9 @@ class MatrixOp(TensorOp, ABC):
         """The matrices of results that masks name."""
         batch = len(shape_of(self.operands[0].type)) - 2
         return entries_reached(masks, batch, shape_of(self.operands[place].type))
+
+    def vmap(self, batch: Batch) -> Sequence[Value]:
+        return batch.in_front()
 
 
 def require_square(type_: Attribute) -> tuple[list[int], int]:

@@ -1,15 +1,16 @@
-"""The interface of tensor ops, and the registry of rules for ops of other dialects.
+"""The interface of tensor ops; `op_rules.py` has it for ops of other dialects too.
 
 A `TensorOp` is one class that holds all facts about an op: types (`infer_types`), derivative
-(`vjp`), meaning on arrays (`numpy`), simplification (`simplify`) and one of three lowerings: a
-scalar `body` (elementwise ops), `lower` (loop nests), or `decompose` (simpler tensor ops).
+(`vjp`), vectorization (`vmap`), meaning on arrays (`numpy`), simplification (`simplify`) and one of
+three lowerings: a scalar `body` (elementwise ops), `lower` (loop nests), or `decompose` (simpler
+tensor ops).
 """
 
 from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -20,11 +21,11 @@ from xdsl.traits import IsTerminator, OpTrait
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.base.attributes import Attributes, Plain, Types, attribute, print_attributes
+from gradir.dialects.base.batch import Batch
 from gradir.dialects.base.shapes import (
     compatible,
     element_of,
     is_scalar,
-    is_static,
     is_tensor,
     require_element,
     shape_of,
@@ -43,6 +44,16 @@ def has_trait(op: Operation, trait: type[OpTrait]) -> bool:
 def is_terminator(op: Operation) -> bool:
     """Whether an op ends its block; an unregistered op does where it is the last one."""
     return op.next_op is None and op.has_trait(IsTerminator)
+
+
+def require_tensor(op: str, type_: Attribute) -> None:
+    """VerifyException for a type of an op that is no ranked tensor of elements known here."""
+    if not is_tensor(type_):
+        raise VerifyException(f"{op}: expected ranked tensors, got {type_}")
+    try:
+        require_element(type_)
+    except VerifyException as error:
+        raise VerifyException(f"{op}: {error}") from None
 
 
 class TensorOp(IRDLOperation, ABC):
@@ -88,14 +99,8 @@ class TensorOp(IRDLOperation, ABC):
 
     def verify_(self) -> None:
         for value in (*self.operands, *self.results):
-            if self.TAKES_SCALARS and is_scalar(value.type):
-                continue
-            if not is_tensor(value.type):
-                raise VerifyException(f"{self.name}: expected ranked tensors, got {value.type}")
-            try:
-                require_element(value.type)
-            except VerifyException as error:
-                raise VerifyException(f"{self.name}: {error}") from None
+            if not (self.TAKES_SCALARS and is_scalar(value.type)):
+                require_tensor(self.name, value.type)
         for name in self.attributes:
             if name not in self.ATTRIBUTES and "." not in name:
                 known = ", ".join(self.ATTRIBUTES) or "none"
@@ -231,6 +236,13 @@ class TensorOp(IRDLOperation, ABC):
         del place, masks
         return None
 
+    # Vectorization.
+
+    def vmap(self, batch: Batch) -> Sequence[Value] | None:
+        """The results on many rows at once; None to run the op on one row after the other."""
+        del batch
+        return None
+
     @classmethod
     def has_vjp(cls) -> bool:
         return (
@@ -317,193 +329,3 @@ class TensorOp(IRDLOperation, ABC):
 def _parse_result_types(parser: Parser) -> list[Attribute]:
     types = parser.parse_optional_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
     return [parser.parse_type()] if types is None else list(types)
-
-
-# Rules for ops of other dialects, by class: `dialects/foreign` registers them.
-
-VjpRule = Callable[[Any, Cotangents, Sequence[Value], Sequence[Value]], Cotangents]
-Simplification = Callable[..., Value | None]
-# The support of a result, by its number.
-SupportRule = Callable[[Any, int, Supports], Mask | None]
-ZeroOperands = Callable[[Any], Sequence[SSAValue] | None]
-Addition = Callable[..., Value]
-# Why an op has no derivative, given which values are active; None where it has one.
-Refusal = Callable[[Any, Callable[[SSAValue], bool]], str | None]
-
-_VJP_RULES: dict[type[Operation], VjpRule] = {}
-_ELEMENTWISE: set[type[Operation]] = set()
-_APPLIES: dict[type[Operation], Callable[[Any], bool]] = {}
-_REFUSALS: dict[type[Operation], Refusal] = {}
-_REMEDIES: dict[type[Operation], Callable[[Any], str]] = {}
-_INACTIVE: set[type[Operation]] = set()
-_SUPPORTS: dict[type[Operation], SupportRule] = {}
-_ZERO_OPERANDS: dict[type[Operation], ZeroOperands] = {}
-_SELECTED: dict[type[Operation], Callable[[Any, Supports], int | None]] = {}
-_SIMPLIFICATIONS: dict[type[Operation], Simplification] = {}
-_WRITES_INTO: dict[type[Operation], int] = {}
-_ADDITIONS: dict[type[Operation], Addition] = {}
-
-
-def register_vjp(
-    op_class: type[Operation],
-    rule: VjpRule,
-    applies: Callable[[Any], bool] | None = None,
-) -> None:
-    """Give an op of another dialect a derivative: `rule(op, cts, results, operands)`.
-
-    With `applies`, only for ops on which that is true.
-    """
-    _VJP_RULES[op_class] = rule
-    if applies is not None:
-        _APPLIES[op_class] = applies
-
-
-def register_refusal(op_class: type[Operation], function: Refusal) -> None:
-    """Refuse some ops of a class where they are active: `function(op, is_active)` says why."""
-    _REFUSALS[op_class] = function
-
-
-def register_elementwise(op_class: type[Operation]) -> None:
-    """Register an op of another dialect as elementwise: on tensors, the op on numbers per element.
-
-    Its rules apply to numbers and tensors, and to no other types.
-    """
-    _ELEMENTWISE.add(op_class)
-
-
-def register_inactive(op_class: type[Operation]) -> None:
-    """Register an op of another dialect as inactive: no cotangent flows through it."""
-    _INACTIVE.add(op_class)
-
-
-def register_support(op_class: type[Operation], function: SupportRule) -> None:
-    """Give an op of another dialect the support of its results: `function(op, number, of)`."""
-    _SUPPORTS[op_class] = function
-
-
-def register_zero_operands(op_class: type[Operation], function: ZeroOperands) -> None:
-    """Give an op of another dialect with one result its `zero_operands`."""
-    _ZERO_OPERANDS[op_class] = function
-
-
-def register_selected_operand(
-    op_class: type[Operation], function: Callable[[Any, Supports], int | None]
-) -> None:
-    """Give an op of another dialect its `selected_operand`."""
-    _SELECTED[op_class] = function
-
-
-def selected_operand(op: Operation, of: Supports) -> int | None:
-    """The operand whose elements the op keeps or replaces by 0 or nan; None for other ops."""
-    if isinstance(op, TensorOp):
-        return op.selected_operand(of)
-    function = _SELECTED.get(type(op))
-    return None if function is None else function(op, of)
-
-
-def zero_operands(op: Operation) -> Sequence[SSAValue] | None:
-    """Operands that make an element of the result 0 where they are all 0; None where unknown."""
-    if isinstance(op, TensorOp):
-        return op.zero_operands()
-    function = _ZERO_OPERANDS.get(type(op))
-    return None if function is None else function(op)
-
-
-def support_of(value: SSAValue, of: Supports) -> Mask | None:
-    """The support of a result of an op."""
-    op = value.owner
-    if isinstance(op, TensorOp):
-        return op.support(of) if len(op.results) == 1 else None
-    assert isinstance(op, Operation)
-    if (function := _SUPPORTS.get(type(op))) is not None:
-        return function(op, op.results.index(value), of)
-    zeros = zero_operands(op)
-    return None if zeros is None else of.of_any(zeros)
-
-
-def registered() -> tuple[list[type[Operation]], list[type[Operation]]]:
-    """The registered ops of other dialects: those with a derivative, and the inactive ones."""
-    return list(_VJP_RULES), [op for op in _INACTIVE if op not in _VJP_RULES]
-
-
-def register_simplification(op_class: type[Operation], function: Simplification) -> None:
-    """Give an op of one result a `simplify`: `function(op, *operands)`."""
-    _SIMPLIFICATIONS[op_class] = function
-
-
-def register_addition(op_class: type[Operation], into: int, function: Addition) -> None:
-    """Give an op that writes to a copy of operand `into` its `added_to` (`op, base, *operands`)."""
-    _WRITES_INTO[op_class] = into
-    _ADDITIONS[op_class] = function
-
-
-def is_inactive(op: Operation) -> bool:
-    """Whether no cotangent ever flows through `op`."""
-    if isinstance(op, TensorOp):
-        return op.INACTIVE
-    return type(op) in _INACTIVE
-
-
-def vjp_rule(op: Operation) -> VjpRule | None:
-    """The derivative of `op`, to be called as `rule(op, cts, results, operands)`."""
-    if isinstance(op, TensorOp):
-        return cast(VjpRule, type(op).vjp_all) if op.has_vjp() else None
-    applies = _APPLIES.get(type(op))
-    if foreign_type(op) is not None or (applies is not None and not applies(op)):
-        return None
-    return _VJP_RULES.get(type(op))
-
-
-def refusal(op: Operation, is_active: Callable[[SSAValue], bool]) -> str | None:
-    """Why an active op has no derivative; None where its rule, or the lack of one, decides."""
-    function = _REFUSALS.get(type(op))
-    return None if function is None else function(op, is_active)
-
-
-def register_remedy(kind: type[Operation], remedy: Callable[[Any], str]) -> None:
-    """What to do where an active op of this type has no derivative."""
-    _REMEDIES[kind] = remedy
-
-
-def remedy(op: Operation, otherwise: str) -> str:
-    """What to do where an active op has no derivative; `otherwise` if nothing is registered."""
-    function = _REMEDIES.get(type(op))
-    return otherwise if function is None else function(op)
-
-
-def is_elementwise(op: Operation) -> bool:
-    """Whether `op` is an elementwise op of another dialect."""
-    return type(op) in _ELEMENTWISE
-
-
-def foreign_type(op: Operation) -> Attribute | None:
-    """A type in an elementwise op that is neither a number nor a tensor; else None."""
-    if type(op) not in _ELEMENTWISE:
-        return None
-    types = (v.type for v in (*op.operands, *op.results))
-    return next((t for t in types if not (is_scalar(t) or is_tensor(t))), None)
-
-
-def simplified(op: Operation, operands: Sequence[Value]) -> Value | None:
-    """A cheaper value equal to the result of `op`; None where none is known."""
-    # equal types with unknown extents need not be equal shapes
-    if any(is_tensor(o.ssa.type) and not is_static(o.ssa.type) for o in operands):
-        return None
-    if isinstance(op, TensorOp):
-        return op.simplify(*operands)
-    function = _SIMPLIFICATIONS.get(type(op))
-    return None if function is None or foreign_type(op) else function(op, *operands)
-
-
-def written_tensor(op: Operation) -> SSAValue | None:
-    """The operand that `op` copies and then writes to; None for other ops."""
-    place = op.WRITES_INTO if isinstance(op, TensorOp) else _WRITES_INTO.get(type(op))
-    return None if place is None else op.operands[place]
-
-
-def added_to(op: Operation, base: Value) -> Value:
-    """base + the result of an op that writes into zeros, without making the zeros."""
-    operands = [base.emitter.value(o) for o in op.operands]
-    if isinstance(op, TensorOp):
-        return op.added_to(base, *operands)
-    return _ADDITIONS[type(op)](op, base, *operands)

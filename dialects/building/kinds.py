@@ -14,6 +14,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.base.attributes import Attributes, Types
+from gradir.dialects.base.batch import Batch
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import (
@@ -39,6 +40,9 @@ class ElementwiseOp(TensorOp, ABC):
     NUMPY: ClassVar[str] = ""
 
     traits = traits_def(Pure())
+
+    def vmap(self, batch: Batch) -> Sequence[Value]:
+        return batch.in_front()
 
     def body(self, *xs: Scalar) -> Scalar:
         """The meaning on one element of each operand, in compute types (f32 for f16 and bf16)."""
@@ -155,6 +159,9 @@ class SameValueOp(TensorOp, ABC):
 
     def zero_operands(self) -> Sequence[SSAValue]:
         return [self.x]
+
+    def vmap(self, batch: Batch) -> Sequence[Value]:
+        return batch.in_front()
 
     def numpy(self, *arrays: Any) -> Any:
         return arrays[0]

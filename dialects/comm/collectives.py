@@ -21,6 +21,7 @@ from gradir.dialects.array.reductions import MaxOp, MinOp, narrowed, widened
 from gradir.dialects.array.slicing import SliceOp
 from gradir.dialects.base import extrema
 from gradir.dialects.base.attributes import Attributes, Types, flag, text
+from gradir.dialects.base.batch import Batch
 from gradir.dialects.base.interfaces import Cotangents
 from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import DYNAMIC, element_of, shape_of, tensor
@@ -198,6 +199,9 @@ class AllGatherOp(CommOp):
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
         return [self.again(ReduceScatterOp, ct, axis=self.axis)]
 
+    def vmap(self, batch: Batch) -> Sequence[Value]:
+        return batch.same_op(batch.operands, axis=self.axis + 1)
+
     def numpy(self, x: Any) -> Any:
         return np.concatenate(self.collected(x), axis=self.axis)
 
@@ -229,6 +233,9 @@ class _PartOp(CommOp):
     @property
     def axis(self) -> int:
         return axis_of(self.attributes, self.x.type)
+
+    def vmap(self, batch: Batch) -> Sequence[Value]:
+        return batch.same_op(batch.operands, axis=self.axis + 1)
 
 
 @irdl_op_definition

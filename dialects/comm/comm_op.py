@@ -14,6 +14,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.array.movement import PermuteDimsOp
 from gradir.dialects.base.attributes import Attributes, Types, integer, text
+from gradir.dialects.base.batch import Batch
 from gradir.dialects.base.diagnostics import RankError
 from gradir.dialects.base.effects import OutsideEffect
 from gradir.dialects.base.interfaces import TensorOp
@@ -122,6 +123,10 @@ class CommOp(GroupOp):
         """The result of the host call on x."""
         [found] = self.call(x.emitter, [x.ssa], [type_], kind, self.ranks, *words)
         return x.emitter.value(found)
+
+    def vmap(self, batch: Batch) -> Sequence[Value]:
+        """All rows go in one message."""
+        return batch.in_front()
 
 
 def group_of(attributes: Attributes) -> str:

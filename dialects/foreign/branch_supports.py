@@ -7,7 +7,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from gradir.dialects.array.comparison import chosen_support
 from gradir.dialects.array.movement import BroadcastToOp
-from gradir.dialects.base.interfaces import register_support
+from gradir.dialects.base.op_rules import register_support
 from gradir.dialects.base.shapes import is_tensor, shape_of, tensor
 from gradir.dialects.base.support import NOWHERE, Mask, Supports
 from gradir.dialects.base.value import Emitter, Value

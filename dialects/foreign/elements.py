@@ -19,7 +19,8 @@ from xdsl.utils.exceptions import VerifyException
 from gradir.dialects.base.access import Access
 from gradir.dialects.base.attributes import splat_number
 from gradir.dialects.base.elementwise_arith import FORMS
-from gradir.dialects.base.interfaces import has_trait, is_elementwise
+from gradir.dialects.base.interfaces import has_trait
+from gradir.dialects.base.op_rules import is_elementwise
 from gradir.dialects.base.shapes import (
     as_integer_type,
     byte_size,

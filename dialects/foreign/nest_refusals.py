@@ -7,7 +7,7 @@ from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
-from gradir.dialects.base.interfaces import is_inactive, register_refusal, vjp_rule
+from gradir.dialects.base.op_rules import is_inactive, register_refusal, vjp_rule
 from gradir.dialects.base.shapes import is_float, shape_of
 from gradir.dialects.foreign.nest_domains import domain_of, room_of
 from gradir.dialects.loopnest.loopnest import ContractOp, NestOp

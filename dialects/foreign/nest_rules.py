@@ -13,12 +13,8 @@ from math import prod
 from xdsl.ir import Block, Operation, SSAValue
 
 from gradir.dialects.array.joining import pad_value
-from gradir.dialects.base.interfaces import (
-    Cotangents,
-    register_inactive,
-    register_vjp,
-    vjp_rule,
-)
+from gradir.dialects.base.interfaces import Cotangents
+from gradir.dialects.base.op_rules import register_inactive, register_vjp, vjp_rule
 from gradir.dialects.base.shapes import element_of, is_float, shape_of, tensor
 from gradir.dialects.base.value import Emitter, Scalar, Value
 from gradir.dialects.building import body as b

@@ -21,8 +21,8 @@ from xdsl.ir import Operation, SSAValue
 from gradir.dialects.array.comparison import chosen_support
 from gradir.dialects.array.elementwise import splat_of
 from gradir.dialects.base.elementwise_arith import FORMS, made
-from gradir.dialects.base.interfaces import (
-    Cotangents,
+from gradir.dialects.base.interfaces import Cotangents
+from gradir.dialects.base.op_rules import (
     VjpRule,
     register_elementwise,
     register_inactive,

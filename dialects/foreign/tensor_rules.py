@@ -15,8 +15,8 @@ from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from gradir.dialects.array.reductions import SumOp
-from gradir.dialects.base.interfaces import (
-    Cotangents,
+from gradir.dialects.base.interfaces import Cotangents
+from gradir.dialects.base.op_rules import (
     register_addition,
     register_inactive,
     register_simplification,

@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from gradir.dialects.array.supports import bools_of
-from gradir.dialects.base.interfaces import register_support
+from gradir.dialects.base.op_rules import register_support
 from gradir.dialects.base.shapes import is_static, is_tensor, shape_of
 from gradir.dialects.base.shapes import tensor as tensor_type
 from gradir.dialects.base.support import NOWHERE, Mask, Supports, made_of

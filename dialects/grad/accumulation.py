@@ -13,6 +13,7 @@ from xdsl.utils.exceptions import VerifyException
 from gradir.dialects.array.slicing import SliceOp
 from gradir.dialects.base.access import Access, dim_row
 from gradir.dialects.base.attributes import Attributes, Types, integers
+from gradir.dialects.base.batch import Batch
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import DYNAMIC, element_of, shape_of
@@ -61,6 +62,9 @@ class AccumulateSliceOp(TensorOp):
     def vjp(self, ct: Value, y: Value, x: Value, updates: Value) -> Cotangents:
         stop = [s + n for s, n in zip(self.start, updates.shape, strict=True)]
         return [ct, SliceOp.on(ct, start=self.start, stop=stop)]
+
+    def vmap(self, batch: Batch) -> Sequence[Value]:
+        return batch.in_front(start=[0, *self.start])
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         x, updates = operands

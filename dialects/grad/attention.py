@@ -21,10 +21,17 @@ from gradir.dialects.array.comparison import WhereOp
 from gradir.dialects.array.contraction import MatmulOp
 from gradir.dialects.array.creation import FullOp, IotaOp
 from gradir.dialects.array.elementwise import ExpOp
-from gradir.dialects.array.movement import BroadcastToOp, sum_to_shape, transposed
+from gradir.dialects.array.movement import (
+    BroadcastToOp,
+    ReshapeOp,
+    reshaped,
+    sum_to_shape,
+    transposed,
+)
 from gradir.dialects.array.reductions import MaxOp, SumOp, narrowed, widened
 from gradir.dialects.array.slicing import SliceOp
 from gradir.dialects.base.attributes import Attributes, Types, flag, number
+from gradir.dialects.base.batch import Batch
 from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import (
@@ -93,6 +100,17 @@ class AttentionForm(TensorOp):
         return {k: v for k, v in self.attributes.items() if k in self.ATTRIBUTES}
 
     # Blocks.
+
+    def vmap(self, batch: Batch) -> Sequence[Value]:
+        """Rows are one more leading axis, in front of axes of extent 1 where the mask has fewer."""
+        rank = max(batch.operand_rank(k) for k in range(len(batch.operands)))
+        operands = [
+            reshaped(x, [batch.size, *[1] * (rank + 1 - len(x.shape)), *x.shape[1:]])
+            for x in batch.all_with_rows()
+        ]
+        types = self.infer_types([x.type for x in operands], self.attributes)
+        results, wanted = batch.same_op(operands, types), batch.result_types()
+        return [ReshapeOp.on(y, type=t) for y, t in zip(results, wanted, strict=True)]
 
     def blocks(self, q: Value, k: Value) -> list[tuple[range, int]]:
         """The rows of each block of scores, and the number of its columns that are not masked."""

@@ -20,6 +20,7 @@ from gradir.dialects.array.movement import BroadcastToOp
 from gradir.dialects.array.reductions import SumOp
 from gradir.dialects.base.access import Access, constant_row, dim_row
 from gradir.dialects.base.attributes import Attributes, Types, integer
+from gradir.dialects.base.batch import Batch
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import element_of, normalize_axis, shape_of, tensor
@@ -76,6 +77,9 @@ class LineOp(LinesOp):
     def result(self, x: Scalar, p: Scalar, *sums: Scalar) -> Scalar:
         """An element, from the sums of its line."""
         raise NotImplementedError(self.name)
+
+    def vmap(self, batch: Batch) -> Sequence[Value]:
+        return batch.in_front(axis=self.axis - batch.operand_rank(0))
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         # two nests, not a decomposition: fusion would store what the sums are made of

@@ -37,7 +37,6 @@ from gradir.dialects.grad import (
 from gradir.dialects.grad.loop_policy import LoopPolicyAttr
 from gradir.dialects.grad.nll import ClassIndexOp, NllLossBackwardOp
 from gradir.dialects.grad.tape import TAPE_OPS, TapeType
-from gradir.dialects.grad.transfer import CopyToOp
 from gradir.dialects.spatial import convolution, pooling, resampling
 
 OPS: tuple[type[TensorOp], ...] = (
@@ -45,7 +44,6 @@ OPS: tuple[type[TensorOp], ...] = (
     NllLossBackwardOp,
     ClassIndexOp,
     PolygammaOp,
-    CopyToOp,
     DiagonalBackwardOp,
     *pooling.OPS,
     *resampling.OPS,

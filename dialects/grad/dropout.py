@@ -20,6 +20,7 @@ from gradir.dialects.array.comparison import WhereOp
 from gradir.dialects.array.random import UniformOp, require_key
 from gradir.dialects.array.reductions import narrowed, widened
 from gradir.dialects.base.attributes import Attributes, Types, number
+from gradir.dialects.base.batch import Batch
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.rounding import rounded
@@ -118,6 +119,9 @@ class DropOp(TensorOp):
         # no row is dropped whole, so that products need not ask
         kept = of.of(self.x)
         return kept if of.strict else both(Mask.of(self.mask), kept)
+
+    def vmap(self, batch: Batch) -> Sequence[Value]:
+        return batch.in_front()
 
     def decompose(self, x: Value, mask: Value) -> Value:
         wide = widened(x)

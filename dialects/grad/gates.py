@@ -15,9 +15,8 @@ from collections.abc import Callable, Sequence
 from xdsl.ir import Operation, SSAValue
 
 from gradir.dialects.array.movement import BroadcastToOp
-from gradir.dialects.base.interfaces import (
-    Cotangents,
-    TensorOp,
+from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.op_rules import (
     VjpRule,
     is_elementwise,
     selected_operand,

@@ -27,8 +27,10 @@ from gradir.dialects.array.indexing import (
 from gradir.dialects.array.supports import scattered_support
 from gradir.dialects.base.access import Access, Row, dim_row
 from gradir.dialects.base.attributes import Attributes, Types, text
-from gradir.dialects.base.interfaces import Cotangents, TensorOp, added_to, written_tensor
+from gradir.dialects.base.batch import Batch
+from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
+from gradir.dialects.base.op_rules import added_to, written_tensor
 from gradir.dialects.base.shapes import (
     agree_but_for,
     compatible,
@@ -280,6 +282,9 @@ class TakeAlongAxisBackwardOp(IndexingOp):
 
     def support(self, of: Supports) -> Mask | None:
         return scattered_support(self, self.ct, of)
+
+    def vmap(self, batch: Batch) -> Sequence[Value]:
+        return batch.in_front(axis=self.axis - batch.operand_rank(0))
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         ct, indices = operands

@@ -20,12 +20,11 @@ from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.base.diagnostics import PassError, kind_name
 from gradir.dialects.base.effects import OutsideEffect
-from gradir.dialects.base.interfaces import Cotangents, register_remedy, register_vjp
+from gradir.dialects.base.interfaces import Cotangents, require_tensor
+from gradir.dialects.base.op_rules import register_remedy, register_vjp
 from gradir.dialects.base.shapes import (
     NUMPY_NAMES,
     element_of,
-    is_tensor,
-    require_element,
     shape_of,
 )
 from gradir.dialects.base.value import Value
@@ -153,12 +152,7 @@ class HostCallOp(IRDLOperation):
 
     def verify_(self) -> None:
         for value in (*self.inputs, *self.outputs):
-            if not is_tensor(value.type):
-                raise VerifyException(f"{self.name}: expected ranked tensors, got {value.type}")
-            try:
-                require_element(value.type)
-            except VerifyException as error:
-                raise VerifyException(f"{self.name}: {error}") from None
+            require_tensor(self.name, value.type)
         mode = "sync" if self.exec is None else self.exec.data
         if mode not in MODES_OF_CALLS:
             known = ", ".join(MODES)

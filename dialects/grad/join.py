@@ -24,7 +24,7 @@ from xdsl.irdl import (
 )
 from xdsl.traits import Pure
 
-from gradir.dialects.base.interfaces import register_zero_operands
+from gradir.dialects.base.op_rules import register_zero_operands
 from gradir.dialects.base.shapes import element_of, is_float, is_tensor
 from gradir.dialects.base.slice_type import is_slices
 from gradir.dialects.base.value import Emitter

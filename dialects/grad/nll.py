@@ -20,8 +20,8 @@ from xdsl.utils.exceptions import VerifyException
 from gradir.dialects.array.comparison import AstypeOp, WhereOp
 from gradir.dialects.array.creation import IotaOp
 from gradir.dialects.array.indexing import IndexingOp, TakeOp, check_not_empty, wrapped
-from gradir.dialects.array.movement import BroadcastToOp
-from gradir.dialects.array.reductions import SumOp, narrowed, reshaped, widened
+from gradir.dialects.array.movement import BroadcastToOp, reshaped
+from gradir.dialects.array.reductions import SumOp, narrowed, widened
 from gradir.dialects.base.access import Access
 from gradir.dialects.base.attributes import Attributes, Types, integer, number, text
 from gradir.dialects.base.interfaces import Cotangents, TensorOp

@@ -5,6 +5,7 @@ The cotangent of a slices value is dense: a tensor, and each slice reads its row
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -28,11 +29,12 @@ from gradir.dialects.array.comparison import WhereOp
 from gradir.dialects.array.creation import FullOp, IotaOp
 from gradir.dialects.array.cumulative import CumulativeSumOp
 from gradir.dialects.array.indexing import ScatterAddOp, TakeOp
-from gradir.dialects.array.movement import BroadcastToOp
-from gradir.dialects.array.reductions import narrowed, reshaped
+from gradir.dialects.array.movement import BroadcastToOp, reshaped
+from gradir.dialects.array.reductions import narrowed
 from gradir.dialects.array.slicing import SliceOp
 from gradir.dialects.array.sorting import ArgsortOp
-from gradir.dialects.base.interfaces import Cotangents, register_inactive, register_vjp
+from gradir.dialects.base.interfaces import Cotangents
+from gradir.dialects.base.op_rules import register_inactive, register_vjp
 from gradir.dialects.base.shapes import (
     compatible,
     element_of,
@@ -79,14 +81,8 @@ class SlicesOp(IRDLOperation):
             raise VerifyException(f"{self.name}: a tensor without rows has no slices, got {type_}")
 
 
-@irdl_op_definition
-class DensifyOp(IRDLOperation):
-    """The whole tensor: zeros with the slices added, in their order.
-
-    vjp: ct
-    """
-
-    name = "grad.densify"
+class _TensorOfSlicesOp(IRDLOperation, ABC):
+    """A tensor that the type of some slices says."""
 
     slices = operand_def(SlicesType)
     y = result_def()
@@ -94,11 +90,29 @@ class DensifyOp(IRDLOperation):
 
     assembly_format = "$slices attr-dict `:` type($slices) `->` type($y)"
 
+    @abstractmethod
+    def tensor_of(self, type_: SlicesType) -> Attribute:
+        """The type of y, for slices of a type."""
+
     def verify_(self) -> None:
         type_ = self.slices.type
         assert is_slices(type_)
-        if self.y.type != type_.dense:
-            raise VerifyException(f"{self.name}: expected {type_.dense}, got {self.y.type}")
+        wanted = self.tensor_of(type_)
+        if self.y.type != wanted:
+            raise VerifyException(f"{self.name}: expected {wanted}, got {self.y.type}")
+
+
+@irdl_op_definition
+class DensifyOp(_TensorOfSlicesOp):
+    """The whole tensor: zeros with the slices added, in their order.
+
+    vjp: ct
+    """
+
+    name = "grad.densify"
+
+    def tensor_of(self, type_: SlicesType) -> Attribute:
+        return type_.dense
 
 
 _ANY_SLICES = VarConstraint("T", base(SlicesType))
@@ -140,22 +154,13 @@ class CoalesceOp(IRDLOperation):
 
 
 @irdl_op_definition
-class SliceIndicesOp(IRDLOperation):
+class SliceIndicesOp(_TensorOfSlicesOp):
     """The indices of slices, unchanged (i64); inactive."""
 
     name = "grad.slice_indices"
 
-    slices = operand_def(SlicesType)
-    y = result_def()
-    traits = traits_def(Pure())
-
-    assembly_format = "$slices attr-dict `:` type($slices) `->` type($y)"
-
-    def verify_(self) -> None:
-        type_ = self.slices.type
-        assert is_slices(type_)
-        if self.y.type != type_.indices:
-            raise VerifyException(f"{self.name}: expected {type_.indices}, got {self.y.type}")
+    def tensor_of(self, type_: SlicesType) -> Attribute:
+        return type_.indices
 
 
 # Building.

@@ -28,7 +28,8 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from gradir.dialects.base.interfaces import Cotangents, register_inactive, register_vjp
+from gradir.dialects.base.interfaces import Cotangents
+from gradir.dialects.base.op_rules import register_inactive, register_vjp
 from gradir.dialects.base.shapes import (
     as_integer_type,
     byte_size,

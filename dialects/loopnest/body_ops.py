@@ -47,6 +47,7 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.base.shapes import as_integer_type
+from gradir.dialects.loopnest.text import print_attributes_and_body
 
 ShapedType = TensorType[Attribute] | MemRefType[Attribute]
 
@@ -249,11 +250,7 @@ class LanesOp(IRDLOperation):
         printer.print_ssa_value(self.lower)
         printer.print_string(" to ")
         printer.print_ssa_value(self.upper)
-        if self.attributes:
-            printer.print_string(" attributes")
-            printer.print_op_attributes(self.attributes)
-        printer.print_string(" ")
-        printer.print_region(self.body, print_entry_block_args=False)
+        print_attributes_and_body(printer, self.attributes, self.body)
 
     @classmethod
     def parse(cls, parser: Parser) -> LanesOp:

@@ -59,6 +59,7 @@ from gradir.dialects.loopnest.body_ops import (
     memory_type,
 )
 from gradir.dialects.loopnest.checks import require_count
+from gradir.dialects.loopnest.text import print_attributes_and_body
 
 # The control flow of programs, and the terminators of its regions.
 CONTROL_FLOW = (scf.ForOp, scf.IfOp, scf.WhileOp)
@@ -163,11 +164,7 @@ class ForallOp(IRDLOperation):
         rows = zip(arguments[count:], buffers, self.output_types, strict=True)
         printer.print_list(rows, lambda row: _print_output(printer, *row))
         printer.print_string(")")
-        if self.attributes:
-            printer.print_string(" attributes")
-            printer.print_op_attributes(self.attributes)
-        printer.print_string(" ")
-        printer.print_region(self.body, print_entry_block_args=False)
+        print_attributes_and_body(printer, self.attributes, self.body)
 
     @classmethod
     def parse(cls, parser: Parser) -> ForallOp:

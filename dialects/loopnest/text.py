@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -36,11 +36,18 @@ def print_loop(printer: Printer, op: LoopOp) -> None:
         printer.print_ssa_value(scratch)
         printer.print_string(" : ")
         printer.print_attribute(scratch.type)
-    if op.attributes:
+    print_attributes_and_body(printer, op.attributes, op.body)
+
+
+def print_attributes_and_body(
+    printer: Printer, attributes: Mapping[str, Attribute], body: Region
+) -> None:
+    """Print what a loop ends with."""
+    if attributes:
         printer.print_string(" attributes")
-        printer.print_op_attributes(op.attributes)
+        printer.print_op_attributes(attributes)
     printer.print_string(" ")
-    printer.print_region(op.body, print_entry_block_args=False)
+    printer.print_region(body, print_entry_block_args=False)
 
 
 def _print_inputs(printer: Printer, op: LoopOp) -> None:

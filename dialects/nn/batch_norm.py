@@ -12,8 +12,8 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.array.elementwise import RsqrtOp
-from gradir.dialects.array.movement import BroadcastToOp, sum_to_shape
-from gradir.dialects.array.reductions import narrowed, reshaped, widened
+from gradir.dialects.array.movement import BroadcastToOp, reshaped, sum_to_shape
+from gradir.dialects.array.reductions import narrowed, widened
 from gradir.dialects.base.attributes import Attributes, Types, flag, number
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np

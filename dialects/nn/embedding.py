@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from xdsl.dialects.builtin import StringAttr, i64
@@ -11,9 +12,10 @@ from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.array.comparison import WhereOp
 from gradir.dialects.array.indexing import ScatterAddOp, TakeOp, check_not_empty, wrapped
-from gradir.dialects.array.movement import BroadcastToOp
-from gradir.dialects.array.reductions import narrowed, reshaped
+from gradir.dialects.array.movement import BroadcastToOp, reshaped
+from gradir.dialects.array.reductions import narrowed
 from gradir.dialects.base.attributes import Attributes, Types, integer
+from gradir.dialects.base.batch import Batch
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.shapes import DYNAMIC, element_count, element_of, shape_of, tensor
 from gradir.dialects.base.value import SOURCE_ATTRIBUTE, Value
@@ -86,6 +88,9 @@ class EmbeddingOp(TensorOp):
         # compared in i64: the ids' type may not hold both numbers
         ids = narrowed(ids, tensor(ids.shape, i64))
         return ids.equal(row).apply("logical_or", ids.equal(row - rows))
+
+    def vmap(self, batch: Batch) -> Sequence[Value] | None:
+        return None if batch.has_rows[0] else batch.same_op(batch.operands)
 
     def decompose(self, table: Value, ids: Value) -> Value:
         return TakeOp.on(table, ids, axis=0)

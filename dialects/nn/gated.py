@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, cast
 
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from gradir.dialects.array.batch_axis import vmap_of_batch
 from gradir.dialects.array.comparison import WhereOp
-from gradir.dialects.array.movement import BroadcastToOp, sum_to_shape
-from gradir.dialects.array.reductions import narrowed, reshaped, widened
+from gradir.dialects.array.movement import BroadcastToOp, reshaped, sum_to_shape
+from gradir.dialects.array.reductions import narrowed, widened
 from gradir.dialects.array.slicing import ConcatOp, SliceOp
 from gradir.dialects.base.attributes import Attributes, Types, integer
+from gradir.dialects.base.batch import Batch
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import (
@@ -74,6 +77,9 @@ class PreluOp(TensorOp):
         to_x = unless_nan(slope * wide_ct, wide_x)
         return [narrowed(to_x, x.type), narrowed(total, weight.type)]
 
+    def vmap(self, batch: Batch) -> Sequence[Value] | None:
+        return vmap_of_batch(batch)
+
     def decompose(self, x: Value, weight: Value) -> Value:
         wide = widened(x)
         below = self._spread(wide, widened(weight)) * wide
@@ -125,6 +131,9 @@ class GluOp(TensorOp):
         to_values = wide * slope(SoftplusSlopeOp, gates)
         to_gates = wide * (values * slope(SigmoidSlopeOp, gates))
         return [narrowed(ConcatOp.on(to_values, to_gates, axis=self.axis), x.type)]
+
+    def vmap(self, batch: Batch) -> Sequence[Value]:
+        return batch.in_front(axis=self.axis - batch.operand_rank(0))
 
     def decompose(self, x: Value) -> Value:
         values, gates = self._halves(widened(x))

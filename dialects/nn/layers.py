@@ -12,9 +12,10 @@ from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.array.contraction import MatmulOp, numpy_product
 from gradir.dialects.array.lines import factor_reached
-from gradir.dialects.array.movement import BroadcastToOp, transposed
-from gradir.dialects.array.reductions import SumOp, reshaped
+from gradir.dialects.array.movement import BroadcastToOp, ReshapeOp, reshaped, transposed
+from gradir.dialects.array.reductions import SumOp
 from gradir.dialects.base.attributes import Attributes, Types
+from gradir.dialects.base.batch import Batch
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.shapes import compatible, element_of, shape_of, tensor
 from gradir.dialects.base.value import Value
@@ -66,6 +67,18 @@ class LinearOp(TensorOp):
         names = list(range(len(mask.shape)))
         own = ([*names[:-1], "in"], [names[-1], "in"], [names[-1]])[place]
         return factor_reached(mask, names, own, shape_of(self.operands[place].type))
+
+    def vmap(self, batch: Batch) -> Sequence[Value] | None:
+        """Rows of x are more of its leading axes; layers with rows are products of matrices."""
+        if not any(batch.has_rows[1:]):
+            return batch.same_op(batch.operands)
+        x, weight = batch.with_rows(0), batch.with_rows(1)
+        lines = reshaped(x, [batch.size, prod(x.shape[1:-1]), x.shape[-1]])
+        y = MatmulOp.on(lines, transposed(weight))
+        if len(batch.operands) > 2:
+            line = reshaped(batch.with_rows(2), [batch.size, 1, y.shape[-1]])
+            y = y + BroadcastToOp.on(line, type=y.type)
+        return [ReshapeOp.on(y, type=batch.result_types()[0])]
 
     def decompose(self, x: Value, weight: Value, *bias: Value) -> Value:
         product = MatmulOp.on(x, transposed(weight))

@@ -11,8 +11,10 @@ from xdsl.traits import Pure
 
 from gradir.dialects.array.comparison import WhereOp
 from gradir.dialects.array.indexing import TakeAlongAxisOp
-from gradir.dialects.array.reductions import SumOp, narrowed, reshaped, widened
+from gradir.dialects.array.movement import reshaped
+from gradir.dialects.array.reductions import SumOp, narrowed, widened
 from gradir.dialects.base.attributes import Attributes, Types, text
+from gradir.dialects.base.batch import Batch
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import shape_of
@@ -45,6 +47,14 @@ def _infer(operands: Sequence[Attribute], attributes: Attributes, what: str) -> 
     return [loss_type(operands[0], reduction)]
 
 
+def _vmap_one_target(batch: Batch) -> Sequence[Value] | None:
+    """One target per row, none of which is left out: rows are a batch."""
+    plain = {"ignore_index", "label_smoothing"}.isdisjoint(batch.op.attributes)
+    if batch.operand_rank(0) != 1 or not plain or len(batch.operands) > 2:
+        return None
+    return batch.in_front(reduction="none")
+
+
 @irdl_op_definition
 class NllLossOp(NllForm):
     """Negative log likelihood: -weights[t] * log_probs[n, t] for each target t.
@@ -70,6 +80,9 @@ class NllLossOp(NllForm):
     def vjp(self, ct: Value, y: Value, log_probs: Value, *others: Value) -> Cotangents:
         back = NllLossBackwardOp.on(ct, *others, type=log_probs.type, **self.settings)
         return [back, None, None][: 1 + len(others)]
+
+    def vmap(self, batch: Batch) -> Sequence[Value] | None:
+        return _vmap_one_target(batch)
 
     def decompose(self, log_probs: Value, targets: Value, weights: Value | None = None) -> Value:
         shape, wide = log_probs.shape, wide_element(log_probs.element)
@@ -140,6 +153,9 @@ class CrossEntropyOp(NllForm):
         p, rest = (kind.on(logits, axis=axis) for kind in (SoftmaxOp, SoftmaxComplementOp))
         to_logits = g * rest - p * (total - g)
         return [to_logits, None, None][: 1 + len(others)]
+
+    def vmap(self, batch: Batch) -> Sequence[Value] | None:
+        return _vmap_one_target(batch)
 
     def decompose(self, logits: Value, *others: Value) -> Value:
         wide = widened(logits)

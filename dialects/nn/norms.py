@@ -25,10 +25,11 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from gradir.dialects.array.batch_axis import vmap_of_batch
 from gradir.dialects.array.elementwise import RsqrtOp
 from gradir.dialects.array.lines import lines_reached
-from gradir.dialects.array.movement import BroadcastToOp, sum_to_shape
-from gradir.dialects.array.reductions import SumOp, narrowed, reshaped, widened
+from gradir.dialects.array.movement import BroadcastToOp, reshaped, sum_to_shape
+from gradir.dialects.array.reductions import SumOp, narrowed, widened
 from gradir.dialects.base.attributes import (
     Attributes,
     Types,
@@ -38,6 +39,7 @@ from gradir.dialects.base.attributes import (
     print_attributes,
     text,
 )
+from gradir.dialects.base.batch import Batch
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import (
@@ -270,6 +272,13 @@ class _AxesNormOp(NormalizationOp):
         line = tuple(n if d in axes else 1 for d, n in enumerate(shape))
         return Geometry(shape, axes, tuple(shape[a] for a in axes), line)
 
+    def vmap(self, batch: Batch) -> Sequence[Value] | None:
+        """A norm of x with rows, with weights that all rows share."""
+        if any(batch.has_rows[1:]):
+            return None
+        axes, rank = integers(self.attributes, "axes", [-1]) or [], batch.operand_rank(0)
+        return batch.same_op(batch.operands, axes=[a if a < 0 else a - rank for a in axes])
+
 
 @irdl_op_definition
 class LayerNormOp(_AxesNormOp):
@@ -334,6 +343,9 @@ class GroupNormOp(NormalizationOp):
         axes = tuple(d for d in range(1, len(view)) if d != axis)
         return Geometry(view, axes, (channels,), channel_line(shape, axis))
 
+    def vmap(self, batch: Batch) -> Sequence[Value] | None:
+        return vmap_of_batch(batch)
+
 
 @irdl_op_definition
 class InstanceNormOp(NormalizationOp):
@@ -354,6 +366,9 @@ class InstanceNormOp(NormalizationOp):
         axis = channel_axis(attributes, len(shape))
         axes = tuple(d for d in range(1, len(shape)) if d != axis)
         return Geometry(shape, axes, (shape[axis],), channel_line(shape, axis))
+
+    def vmap(self, batch: Batch) -> Sequence[Value] | None:
+        return vmap_of_batch(batch)
 
 
 OPS: tuple[type[TensorOp], ...] = (LayerNormOp, RmsNormOp, GroupNormOp, InstanceNormOp)

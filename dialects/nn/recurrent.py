@@ -10,11 +10,13 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from gradir.dialects.array.batch_axis import join_rows
 from gradir.dialects.array.contraction import numpy_product
 from gradir.dialects.array.elementwise import TanhOp
 from gradir.dialects.array.reductions import narrowed, widened
 from gradir.dialects.array.slicing import SliceOp
 from gradir.dialects.base.attributes import Attributes, Types
+from gradir.dialects.base.batch import Batch
 from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import compatible, element_of, extent_product, shape_of, tensor
@@ -54,6 +56,13 @@ class CellOp(TensorOp):
     @abstractmethod
     def step(self, from_x: Sequence[Value], from_h: Sequence[Value], *states: Value) -> list[Value]:
         """The next states, from the gates' parts of the products with x and with h."""
+
+    def vmap(self, batch: Batch) -> Sequence[Value] | None:
+        """Inputs and states have an axis of the batch; weights must be shared by all rows."""
+        states = len(self.results) + 1
+        if any(batch.has_rows[states:]) or batch.operand_rank(0) != 2:
+            return None
+        return join_rows(batch, range(states))
 
     def decompose(self, *operands: Value) -> Sequence[Value]:
         x, *rest = map(widened, operands)

@@ -25,8 +25,9 @@ from gradir.dialects.array.elementwise import (
     SignOp,
 )
 from gradir.dialects.array.movement import BroadcastToOp
-from gradir.dialects.array.reductions import SumOp, narrowed, widened
+from gradir.dialects.array.reductions import MeanOp, SumOp, narrowed, widened
 from gradir.dialects.base.attributes import Attributes, Types, number, text
+from gradir.dialects.base.batch import Batch
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import element_of, shape_of, tensor
@@ -84,6 +85,16 @@ class RegressionLossOp(TensorOp):
         spread = BroadcastToOp.on(scale, type=tensor(x.shape, scale.element))
         slopes = self.slopes(widened(x), widened(target))
         return [narrowed(spread * slope, x.type) for slope in slopes]
+
+    def vmap(self, batch: Batch) -> Sequence[Value]:
+        """The losses of all elements, reduced in each row."""
+        how = text(self.attributes, "reduction", "mean")
+        x, target = batch.all_with_rows()
+        [each] = batch.same_op([x, target], [x.type], reduction="none")
+        axes = list(range(1, len(x.shape)))
+        if how == "none":
+            return [each]
+        return [(SumOp if how == "sum" else MeanOp).on(each, axis=axes)]
 
     def decompose(self, x: Value, target: Value) -> Value:
         total = self.each(widened(x), widened(target))

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from gradir.dialects.array.movement import PermuteDimsOp, inverse
-from gradir.dialects.array.reductions import reshaped
+from gradir.dialects.array.batch_axis import vmap_of_batch
+from gradir.dialects.array.movement import PermuteDimsOp, inverse, reshaped
 from gradir.dialects.base.attributes import Attributes, Types, integer, text
+from gradir.dialects.base.batch import Batch
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.shapes import DYNAMIC, element_of, extent_product, shape_of, tensor
 from gradir.dialects.base.value import Value
@@ -95,6 +97,9 @@ class PixelShuffleOp(TensorOp):
         """The order [..., C, H, r, W, r] of the axes of `_split`."""
         first = len(shape_of(self.x.type)) - 2
         return [*range(first), first + 2, first, first + 3, first + 1]
+
+    def vmap(self, batch: Batch) -> Sequence[Value] | None:
+        return vmap_of_batch(batch)
 
     def decompose(self, x: Value) -> Value:
         moved = PermuteDimsOp.on(reshaped(x, self._split), axes=self._axes)

@@ -15,9 +15,11 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, result_d
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from gradir.dialects.array.batch_axis import vmap_of_batch
 from gradir.dialects.array.lines import entries_reached
 from gradir.dialects.array.reductions import SumOp
 from gradir.dialects.base.attributes import Attributes, Types
+from gradir.dialects.base.batch import Batch
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import (
@@ -126,6 +128,9 @@ class ConvOp(ConvLayerOp, ABC):
         shape = shape_of(self.operands[place].type)
         return None if place else entries_reached(masks, 1, shape)
 
+    def vmap(self, batch: Batch) -> Sequence[Value] | None:
+        return vmap_of_batch(batch)
+
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         return convolve(emitter, self.window, operands, self.y.type)
 
@@ -160,6 +165,9 @@ class InputBackwardOp(ConvolutionOp, ABC):
         """The images that masks name; the weight takes part in all."""
         shape = shape_of(self.operands[place].type)
         return None if place else entries_reached(masks, 1, shape)
+
+    def vmap(self, batch: Batch) -> Sequence[Value] | None:
+        return vmap_of_batch(batch)
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         ct, weight = operands

@@ -40,11 +40,7 @@ def convolve(
     n, _, *places = window.image(shape_of(type_))
     space = Space()
     batch = space.add(n, "m")
-    channels, outs = ordered(
-        window,
-        lambda: Channels(space, window.groups).add(o // window.groups, "n"),
-        lambda: space.add_all(places, "m"),
-    )
+    channels, outs = _result_dims(space, window, o, places)
     inner, taps = ordered(window, lambda: space.add(i, "k"), lambda: space.add_all(kernel, "k"))
     n_row, o_row = space.row([(batch, 1)]), space.row(channels.terms)
     c_row, i_row = space.row([*channels.of_group(i), (inner, 1)]), space.row([(inner, 1)])
@@ -54,6 +50,17 @@ def convolve(
     reads = [space.read(x, x_rows), space.read(weight, w_rows)]
     reads += [space.read(one, [o_row]) for one in bias]
     return sum_of_products(emitter, space, reads, space.output(type_, y_rows))
+
+
+def _result_dims(
+    space: Space, window: Window, channels: int, places: Sequence[int]
+) -> tuple[Channels, list[int]]:
+    """The dimensions of a result's channels and places, in the order of the layout."""
+    return ordered(
+        window,
+        lambda: Channels(space, window.groups).add(channels // window.groups, "n"),
+        lambda: space.add_all(places, "m"),
+    )
 
 
 def _under_kernel(
@@ -79,11 +86,7 @@ def _convolve_single_channels(
     n, _, *places = window.image(shape_of(type_))
     space = Space()
     batch = space.add(n, "m")
-    channels, outs = ordered(
-        window,
-        lambda: Channels(space, window.groups).add(o // window.groups, "n"),
-        lambda: space.add_all(places, "m"),
-    )
+    channels, outs = _result_dims(space, window, o, places)
     n_row, g_row = space.row([(batch, 1)]), space.row(channels.of_group(1))
     o_row, zero = space.row(channels.terms), space.row([])
     x_reads: list[Read] = []

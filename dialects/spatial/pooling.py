@@ -16,9 +16,11 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from gradir.dialects.array.batch_axis import vmap_of_batches
 from gradir.dialects.array.slicing import pad_value
 from gradir.dialects.base.access import Access
 from gradir.dialects.base.attributes import Attributes, Types, flag
+from gradir.dialects.base.batch import Batch
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import compatible, element_of, shape_of, tensor
@@ -62,6 +64,9 @@ class SlidingWindowOp(TensorOp):
         """Check an operand's type."""
         if not compatible(shape_of(found), shape) or element_of(found) != element:
             raise VerifyException(f"{name} must be {tensor(shape, element)}, got {found}")
+
+    def vmap(self, batch: Batch) -> Sequence[Value] | None:
+        return vmap_of_batches(batch)
 
 
 class PoolOp(SlidingWindowOp):

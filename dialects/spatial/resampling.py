@@ -14,7 +14,9 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from gradir.dialects.array.batch_axis import vmap_of_batches
 from gradir.dialects.base.attributes import Attributes, Types, integers, text
+from gradir.dialects.base.batch import Batch
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import compatible, element_of, shape_of, tensor
@@ -68,6 +70,12 @@ class ResampleOp(TensorOp, ABC):
     def bands(self) -> dict[int, Band]:
         """The op's band along each axis."""
         raise NotImplementedError
+
+    def vmap(self, batch: Batch) -> Sequence[Value] | None:
+        """An image without a batch is one of a batch of rows."""
+        if batch.operand_rank(0) == 4:
+            return vmap_of_batches(batch)
+        return batch.in_front() if "layout" not in self.attributes else None
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         return banded(emitter, self.results[0].type, operands[0], self.bands())

@@ -10,9 +10,11 @@ from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition
 from xdsl.utils.exceptions import VerifyException
 
-from gradir.dialects.array.movement import BroadcastToOp
-from gradir.dialects.array.reductions import narrowed, reshaped, widened
+from gradir.dialects.array.batch_axis import vmap_of_batch
+from gradir.dialects.array.movement import BroadcastToOp, reshaped
+from gradir.dialects.array.reductions import narrowed, widened
 from gradir.dialects.base.attributes import Attributes
+from gradir.dialects.base.batch import Batch
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.shapes import DYNAMIC, extents_text, shape_of, tensor
 from gradir.dialects.base.value import Value
@@ -38,6 +40,9 @@ class ConvTransposeOp(ConvLayerOp, ABC):
     def vjp(self, ct: Value, y: Value, x: Value, weight: Value, *bias: Value) -> Cotangents:
         to_weight = self.weight_backward(x, ct, weight.type)
         return [self.convolution(ct, weight), to_weight, *(self.bias_backward(ct) for _ in bias)]
+
+    def vmap(self, batch: Batch) -> Sequence[Value] | None:
+        return vmap_of_batch(batch)
 
     def decompose(self, x: Value, weight: Value, *bias: Value) -> Value:
         if not bias:

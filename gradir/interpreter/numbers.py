@@ -18,7 +18,7 @@ from xdsl.ir import Attribute, Operation
 from gradir.dialects.base import extrema
 from gradir.dialects.base.attributes import numbers_of
 from gradir.dialects.base.diagnostics import LocatedError
-from gradir.dialects.base.interfaces import foreign_type
+from gradir.dialects.base.op_rules import foreign_type
 from gradir.dialects.base.shapes import is_float
 from gradir.dialects.foreign.elements import element_type, numbers_class
 from gradir.interpreter.integers import (

@@ -31,7 +31,6 @@ from gradir.validation.runs import (
     unfit,
 )
 
-PlansT = TypeVar("PlansT")
 MachineT = TypeVar("MachineT", contravariant=True)
 
 

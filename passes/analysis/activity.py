@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from xdsl.dialects.builtin import IndexType, IntegerType
 from xdsl.ir import Block, Operation, SSAValue
 
-from gradir.dialects.base.interfaces import is_inactive
+from gradir.dialects.base.op_rules import is_inactive
 from gradir.dialects.base.shapes import element_of, is_tensor
 from gradir.dialects.base.slice_type import is_slices
 from gradir.dialects.grad.tape import is_floating, is_tape

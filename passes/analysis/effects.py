@@ -14,7 +14,8 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
 from gradir.dialects.base.diagnostics import PassError, kind_name, value_name
-from gradir.dialects.base.interfaces import TensorOp, is_inactive, is_terminator, remedy, vjp_rule
+from gradir.dialects.base.interfaces import TensorOp, is_terminator
+from gradir.dialects.base.op_rules import is_inactive, remedy, vjp_rule
 
 
 def check_arguments(function: FuncOp) -> None:

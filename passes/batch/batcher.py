@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, cast
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from gradir.dialects.array.rows import empty_rows, read_row, write_row
+from gradir.dialects.base.batch import Batch, repeat_rows, type_with_rows
 from gradir.dialects.base.diagnostics import PassError, kind_name
 from gradir.dialects.base.extents import is_extent
-from gradir.dialects.base.interfaces import is_elementwise, is_terminator
-from gradir.dialects.base.shapes import is_tensor
+from gradir.dialects.base.interfaces import is_terminator
+from gradir.dialects.base.op_rules import vmap_op
 from gradir.dialects.base.value import Emitter
-from gradir.dialects.batching import Batched, grown, lifted, no_rows, row, rule_of, with_row
-from gradir.dialects.batching.arrays import in_front
 from gradir.dialects.grad.derivative import DerivativeOp
 from gradir.dialects.grad.extent import ExtentOp
 from gradir.dialects.grad.tape import TAPE_OPS, TapeNewOp, TapeType
@@ -28,6 +28,17 @@ from gradir.passes.batch.spread import Spread
 
 class NoRows(PassError):
     """An op that cannot run on rows; a call around it runs on one row after the other."""
+
+
+def value_type_with_rows(type_: Attribute, size: int) -> Attribute | None:
+    """The type of so many rows of a value, or a tape of such; None for one that has no rows."""
+    if not isinstance(type_, TapeType):
+        return type_with_rows(type_, size)
+    columns = [value_type_with_rows(column, size) for column in type_.columns]
+    if None in columns:
+        return None
+    limit = None if type_.byte_limit is None else type_.byte_limit * size
+    return TapeType.of(cast(Sequence[Attribute], columns), type_.records, limit)
 
 
 class Callees(Protocol):
@@ -62,13 +73,13 @@ class Batcher:
 
     def argument(self, value: SSAValue) -> None:
         """An argument of the block for a value of the source."""
-        type_ = self.grown(value) if self.has_rows(value) else value.type
+        type_ = self.type_with_rows(value) if self.has_rows(value) else value.type
         made = self.block.insert_arg(type_, len(self.block.args))
         made.name_hint = value.name_hint
         self.new[value] = made
 
-    def grown(self, value: SSAValue) -> Attribute:
-        type_ = grown(value.type, self.size)
+    def type_with_rows(self, value: SSAValue) -> Attribute:
+        type_ = value_type_with_rows(value.type, self.size)
         if type_ is None:
             owner = value.owner
             place = owner if isinstance(owner, Operation) else owner.parent_op()
@@ -83,8 +94,8 @@ class Batcher:
             return found
         if isinstance(value.type, TapeType):
             return self._empty_tape(value, emitter)
-        self.grown(value)
-        return lifted(emitter.value(found), self.size).ssa
+        self.type_with_rows(value)
+        return repeat_rows(emitter.value(found), self.size).ssa
 
     def _empty_tape(self, value: SSAValue, emitter: Emitter) -> SSAValue:
         owner = value.owner
@@ -92,7 +103,9 @@ class Batcher:
             place = owner if isinstance(owner, Operation) else owner.parent_op()
             assert place is not None
             raise NoRows("gradir-vmap: a tape that has records gets rows", place)
-        made = TapeNewOp.create(result_types=[self.grown(value)], attributes=owner.attributes)
+        made = TapeNewOp.create(
+            result_types=[self.type_with_rows(value)], attributes=owner.attributes
+        )
         return emitter.insert(made).results[0]
 
     def _as_read(self, value: SSAValue, rows: bool, emitter: Emitter) -> SSAValue:
@@ -134,20 +147,15 @@ class Batcher:
         return Emitter(self.block, op.location)
 
     def _plain(self, op: Operation) -> None:
-        rule = rule_of(op)
-        values = (*op.operands, *op.results)
-        if rule is None and is_elementwise(op) and all(is_tensor(v.type) for v in values):
-            rule = in_front
-        emitter = self._emitter(op)
         for result in op.results:
-            self.grown(result)
+            self.type_with_rows(result)
+        emitter = self._emitter(op)
         operands = [emitter.value(self.new[o]) for o in op.operands]
-        rows = self.spread.rows(op.operands)
-        found = None if rule is None else rule(Batched(op, self.size, operands, rows))
-        if found is None:
+        results = vmap_op(Batch(op, self.size, operands, self.spread.rows(op.operands)))
+        if results is None:
             self._one_by_one(op)
         else:
-            self._take_over(op, [v.ssa for v in found])
+            self._take_over(op, [v.ssa for v in results])
 
     def _call(self, op: CallOp) -> None:
         rows = self.spread.rows(op.operands)
@@ -168,7 +176,7 @@ class Batcher:
         callee, taken = found
         emitter = self._emitter(op)
         operands = [self._as_read(o, r, emitter) for o, r in zip(op.operands, taken, strict=True)]
-        types = [self.grown(r) for r in op.results]
+        types = [self.type_with_rows(r) for r in op.results]
         made = DerivativeOp(callee.sym_name.data, operands, types, op.attributes)
         self._take_over(op, emitter.insert(made).results)
 
@@ -176,7 +184,7 @@ class Batcher:
         """Records have rows in all columns, or in none."""
         emitter = self._emitter(op)
         operands = [self.with_rows(o, emitter) for o in op.operands]
-        types = [self.grown(r) if self.has_rows(r) else r.type for r in op.results]
+        types = [self.type_with_rows(r) if self.has_rows(r) else r.type for r in op.results]
         made = type(op).create(
             operands=operands, result_types=types,
             properties=dict(op.properties), attributes=dict(op.attributes),
@@ -197,7 +205,7 @@ class Batcher:
         for region in op.regions:
             blocks = [self._region(b, wide) for b in region.blocks]
             regions.append(Region(blocks))
-        types = [self.grown(r) if self.has_rows(r) else r.type for r in op.results]
+        types = [self.type_with_rows(r) if self.has_rows(r) else r.type for r in op.results]
         made = with_regions(op, operands, types, regions)
         self._take_over(op, emitter.insert(made).results)
 
@@ -227,8 +235,8 @@ class Batcher:
         if any(isinstance(v.type, TapeType) for v in (*read, *op.results)):
             raise NoRows(f"gradir-vmap: a tape of {kind_name(op)} has rows", op)
         emitter = self._emitter(op)
-        types = [self.grown(r) for r in op.results]
-        start = [no_rows(t, emitter).ssa for t in types]
+        types = [self.type_with_rows(r) for r in op.results]
+        start = [empty_rows(t, emitter).ssa for t in types]
         if self.size == 0:
             self._take_over(op, start)
             return
@@ -237,12 +245,12 @@ class Batcher:
         number, *made = body.args
         mapping = dict(self.new)
         for value in read:
-            mapping[value] = row(inside.value(self.new[value]), number, value.type)
+            mapping[value] = read_row(inside.value(self.new[value]), number, value.type)
         copy = op.clone(mapping)
         copy.location = op.location
         inside.insert(copy)
         rows = zip(made, copy.results, strict=True)
-        ends = [with_row(inside.value(all_), number, one).ssa for all_, one in rows]
+        ends = [write_row(inside.value(all_), number, one).ssa for all_, one in rows]
         inside.insert(scf.YieldOp(*ends))
         first, last, step = (_index(n, emitter) for n in (0, self.size, 1))
         loop = emitter.insert(scf.ForOp(first, last, step, start, Region(body)))

@@ -4,7 +4,7 @@ where it can; a branch fills the buffer of the op's result. Only scalars stay op
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from xdsl.dialects import arith, scf
@@ -106,28 +106,55 @@ def bufferize_while(s: BufferState, op: scf.WhileOp, run: Run) -> None:
         else None
         for p, r in zip(decision.args, op.res, strict=True)
     ]
-    first = _block_like([a for a in before.args if a not in at], s)
-    with s.inside(first):
+    first = _decision_block(s, before, at, passed_buffers, run)
+    second = _trip_block(s, after, passed_buffers, carried, run)
+    made = make_while(s.scalars(op.arguments), first, second)
+    made.attributes |= op.attributes
+    _map_results(s, op, s.emit(made, op), passed_buffers)
+
+
+def _decision_block(
+    s: BufferState,
+    before: Block,
+    at: Mapping[SSAValue, SSAValue],
+    passed: Sequence[SSAValue | None],
+    run: Run,
+) -> Block:
+    """The block that decides on a further trip of a while loop, and fills what it hands on."""
+    decision = _terminator(before)
+    assert isinstance(decision, scf.ConditionOp)
+    block = _block_like([a for a in before.args if a not in at], s)
+    with s.inside(block):
         _place_tapes(s, before.args)
         for argument, buffer in at.items():
             s.place(argument, buffer)
-        _fill(s, before, decision.args, passed_buffers, run)
+        _fill(s, before, decision.args, passed, run)
         condition = s.values[decision.condition]
-        first.add_op(scf.ConditionOp(condition, *s.scalars(decision.args)))
-    second = _block_like([a for a in after.args if not is_tensor(a.type)], s)
-    with s.inside(second):
-        for buffer in at.values():
-            s.own(root_of(buffer))
+        block.add_op(scf.ConditionOp(condition, *s.scalars(decision.args)))
+    return block
+
+
+def _trip_block(
+    s: BufferState,
+    after: Block,
+    passed: Sequence[SSAValue | None],
+    carried: Sequence[SSAValue | None],
+    run: Run,
+) -> Block:
+    """The block of a trip of a while loop, which fills the carried buffers."""
+    block = _block_like([a for a in after.args if not is_tensor(a.type)], s)
+    with s.inside(block):
+        for buffer in carried:
+            if buffer is not None:
+                s.own(root_of(buffer))
         _place_tapes(s, after.args)
-        for argument, buffer in zip(after.args, passed_buffers, strict=True):
+        for argument, buffer in zip(after.args, passed, strict=True):
             if buffer is not None:
                 s.place(argument, buffer)
         s.tapes.push_arguments(after)
         _fill(s, after, _terminator(after).operands, carried, run)
-        second.add_op(scf.YieldOp(*s.scalars(_terminator(after).operands)))
-    made = make_while(s.scalars(op.arguments), first, second)
-    made.attributes |= op.attributes
-    _map_results(s, op, s.emit(made, op), passed_buffers)
+        block.add_op(scf.YieldOp(*s.scalars(_terminator(after).operands)))
+    return block
 
 
 def bufferize_branches(s: BufferState, op: Operation, run: Run) -> None:

@@ -15,7 +15,8 @@ from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 from xdsl.traits import is_side_effect_free
 
-from gradir.dialects.base.interfaces import TensorOp, simplified
+from gradir.dialects.base.interfaces import TensorOp
+from gradir.dialects.base.op_rules import simplified
 from gradir.dialects.base.value import Emitter
 from gradir.passes.cleanup.dead_code import blocks_inside_out, remove_dead_ops
 from gradir.passes.cleanup.simplify_flow import simplify_flow

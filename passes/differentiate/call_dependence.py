@@ -11,7 +11,7 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from gradir.dialects.base.diagnostics import PassError
-from gradir.dialects.base.interfaces import is_inactive
+from gradir.dialects.base.op_rules import is_inactive
 from gradir.passes.analysis.activity import carries_cotangent
 from gradir.passes.analysis.call_graph import called_name, calls_in
 from gradir.passes.analysis.effects import effect_problem

@@ -7,14 +7,8 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from gradir.dialects.base.diagnostics import PassError, kind_name, value_name
-from gradir.dialects.base.interfaces import (
-    TensorOp,
-    foreign_type,
-    is_terminator,
-    refusal,
-    remedy,
-    vjp_rule,
-)
+from gradir.dialects.base.interfaces import TensorOp, is_terminator
+from gradir.dialects.base.op_rules import foreign_type, refusal, remedy, vjp_rule
 from gradir.dialects.base.shapes import has_open_types
 from gradir.dialects.grad.derivative import DerivativeOp
 from gradir.passes.analysis.activity import Activity

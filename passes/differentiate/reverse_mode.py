@@ -20,13 +20,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from gradir.dialects.base.interfaces import (
-    Cotangents,
-    TensorOp,
-    VjpRule,
-    is_terminator,
-    vjp_rule,
-)
+from gradir.dialects.base.interfaces import Cotangents, TensorOp, is_terminator
+from gradir.dialects.base.op_rules import VjpRule, vjp_rule
 from gradir.dialects.base.value import Value
 from gradir.passes.cleanup.dead_code import remove_dead_ops
 

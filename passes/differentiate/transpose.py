@@ -13,7 +13,8 @@ from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from gradir.dialects.base.diagnostics import op_name
-from gradir.dialects.base.interfaces import Cotangents, vjp_rule
+from gradir.dialects.base.interfaces import Cotangents
+from gradir.dialects.base.op_rules import vjp_rule
 from gradir.dialects.base.value import Emitter, Value
 from gradir.dialects.grad.gates import Gates, Wanted
 from gradir.dialects.grad.grad import accumulated

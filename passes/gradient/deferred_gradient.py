@@ -73,19 +73,7 @@ def insert_deferred(
     """Insert the placeholder `@f_<mode>`; PassError where the mode's types are unknown."""
     program, source, mode = analysis.program, analysis.source, request.mode
     wrt, of, name = analysis.wrt, analysis.of, source.sym_name.data
-    if mode not in MODES:
-        raise PassError(
-            f"gradir-gradient: mode {mode} needs static shapes, as the residuals of @{name} depend "
-            f"on them at {op_name(place)}; run gradir-specialize first",
-            place,
-        )
-    for target in wrt:
-        if target.request != "write":
-            raise PassError(
-                f"req: {target.request} needs static shapes, as {op_name(place)} has not; run "
-                "gradir-specialize first",
-                place,
-            )
+    _require_deferrable(source, wrt, mode, place)
     block = Block(arg_types=[a.type for a in program.block(source).args])
     for ours, argument in zip(block.args, program.block(source).args, strict=True):
         ours.name_hint = argument.name_hint
@@ -107,3 +95,21 @@ def insert_deferred(
     block.add_ops([op, returned])
     made = function_around(f"{name}_{mode}", block, argument_attributes(source))
     return program.add(made, source)
+
+
+def _require_deferrable(source: FuncOp, wrt: Sequence[Target], mode: str, place: Operation) -> None:
+    """PassError where the types of the derivative are unknown, or a request needs shapes."""
+    if mode not in MODES:
+        raise PassError(
+            f"gradir-gradient: mode {mode} needs static shapes, as the residuals of "
+            f"@{source.sym_name.data} depend on them at {op_name(place)}; run gradir-specialize "
+            "first",
+            place,
+        )
+    for target in wrt:
+        if target.request != "write":
+            raise PassError(
+                f"req: {target.request} needs static shapes, as {op_name(place)} has not; run "
+                "gradir-specialize first",
+                place,
+            )

@@ -13,7 +13,8 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import ConstantLike
 
 from gradir.dialects.base.access import Access
-from gradir.dialects.base.interfaces import TensorOp, is_elementwise
+from gradir.dialects.base.interfaces import TensorOp
+from gradir.dialects.base.op_rules import is_elementwise
 from gradir.dialects.base.shapes import (
     byte_size,
     is_float,

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 
 from xdsl.ir import Operation
 
-from gradir.dialects.base.interfaces import Cotangents, VjpRule
+from gradir.dialects.base.interfaces import Cotangents
+from gradir.dialects.base.op_rules import VjpRule
 from gradir.dialects.base.value import Value
 from gradir.dialects.grad.tape import (
     TapePopOp,

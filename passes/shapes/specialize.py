@@ -8,29 +8,20 @@ each grad.derivative.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
-from xdsl.dialects import tensor
-from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import (
-    DenseArrayBase,
-    IndexType,
-    IntegerAttr,
     ModuleOp,
     StringAttr,
     SymbolRefAttr,
-    i32,
-    i64,
 )
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from gradir.dialects.base.attributes import integers_of
 from gradir.dialects.base.diagnostics import PassError, value_name
 from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.base.shapes import (
-    DYNAMIC,
     can_be,
     compatible,
     element_of,
@@ -48,10 +39,9 @@ from gradir.passes.analysis.call_graph import functions_by_name, only_block
 from gradir.passes.shapes.infer_shapes import (
     Rule,
     ShapeInference,
-    is_sized,
     open_axes,
-    sizes_of,
 )
+from gradir.passes.shapes.known_sizes import rewrite_sizes
 from gradir.passes.shapes.name_values import (
     check_conditions,
     give_values,
@@ -283,7 +273,7 @@ class Specializer:
         known.run()
         _require_closed(block)
         _check_ops(block)
-        _rewrite_sizes(block, known)
+        rewrite_sizes(block, known)
         _update_signature(function)
         for op, target in replacing.items():
             _replace(op, target, function)
@@ -434,7 +424,7 @@ def _check_ops(block: Block) -> None:
                 raise PassError(str(error), op) from None
 
 
-# Ops that needed shapes.
+# Ops that needed derivatives or copies.
 
 
 def _replace(op: Operation, target: FuncOp, function: FuncOp) -> None:
@@ -466,71 +456,3 @@ def _replace(op: Operation, target: FuncOp, function: FuncOp) -> None:
 
 def _hands_through(block: Block, op: Operation, last: ReturnOp) -> bool:
     return [*op.operands] == [*block.args] and [*last.operands] == [*op.results]
-
-
-def _rewrite_sizes(block: Block, known: ShapeInference) -> None:
-    """Replace operands of known sizes by constants and static types."""
-    for value, number in known.numbers.items():
-        _put_constant(value, number)
-    for op in list(block.walk()):
-        if is_sized(op) and sizes_of(op):
-            _require_numbers(known, op, sizes_of(op))
-            made = tensor.EmptyOp([], op.tensor.type) if isinstance(op, tensor.EmptyOp) else None
-            if isinstance(op, tensor.SplatOp):
-                made = tensor.SplatOp(op.input, [], op.result.type)
-            assert made is not None
-            _put(op, made)
-        elif isinstance(op, tensor.ExtractSliceOp | tensor.InsertSliceOp) and op.sizes:
-            _write_slice_sizes(known, op)
-        elif isinstance(op, tensor.CastOp) and op.source.type == op.dest.type:
-            op.dest.replace_all_uses_with(op.source)
-            op.detach()
-            op.erase()
-
-
-def _put_constant(value: SSAValue, number: int) -> None:
-    op = value.owner
-    assert isinstance(op, Operation)
-    _put(op, ConstantOp(IntegerAttr(number, IndexType())))
-
-
-def _put(op: Operation, made: Operation) -> None:
-    """Replace an op by another of one result."""
-    block = op.parent
-    assert block is not None
-    made.location = op.location
-    made.results[0].name_hint = op.results[0].name_hint
-    block.insert_op_before(made, op)
-    op.results[0].replace_all_uses_with(made.results[0])
-    op.detach()
-    op.erase()
-
-
-def _require_numbers(known: ShapeInference, op: Operation, sizes: Sequence[SSAValue]) -> None:
-    for size in sizes:
-        if known.number(size) is None:
-            raise PassError(
-                f"{op.name}: the size {value_name(size)} must follow from the shapes of the "
-                "arguments; it is computed when the program runs",
-                op,
-            )
-
-
-def _write_slice_sizes(
-    known: ShapeInference, op: tensor.ExtractSliceOp | tensor.InsertSliceOp
-) -> None:
-    """Write the known sizes of a slice as attributes."""
-    _require_numbers(known, op, op.sizes)
-    rest = iter([known.number(size) or 0 for size in op.sizes])
-    sizes = [next(rest) if n == DYNAMIC else n for n in integers_of(op.static_sizes)]
-    first = len(op.operands) - len(op.sizes) - len(op.strides)
-    operands = [o for k, o in enumerate(op.operands) if not first <= k < first + len(op.sizes)]
-    properties = dict(op.properties)
-    properties["static_sizes"] = DenseArrayBase.from_list(i64, sizes)
-    segments = integers_of(cast(DenseArrayBase, properties["operandSegmentSizes"]))
-    segments[-2] = 0
-    properties["operandSegmentSizes"] = DenseArrayBase.from_list(i32, segments)
-    made = type(op).create(
-        operands=operands, result_types=[r.type for r in op.results], properties=properties
-    )
-    _put(op, made)

@@ -24,7 +24,7 @@ from gradir.codegen.driver.growing_memory import GROWING_SYMBOLS
 from gradir.codegen.driver.pool import BARRIER, RUN
 from gradir.codegen.driver.program import emit_program
 from gradir.codegen.text.callback_functions import HOST_SYMBOL, POLL_SYMBOL
-from gradir.codegen.text.target import LEVELS, MachineTarget, host, runnable_levels, target_of
+from gradir.codegen.text.target import LEVELS, MachineTarget, host, target_of
 from gradir.codegen.vector_math import FUNCTIONS, collect
 from gradir.codegen.vector_math.target_functions import LIBRARY_FUNCTIONS, complete
 from gradir.compiler.compiler import alone, compile_function, emit_object
@@ -38,7 +38,7 @@ from gradir.symbols import function_named
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-RUNNABLE = runnable_levels()
+RUNNABLE = [level for level in LEVELS if not target_of(level).lacking]
 OURS = {HOST_SYMBOL, POLL_SYMBOL, *GROWING_SYMBOLS, BARRIER, RUN}
 HALVES = {"f16": np.dtype(np.float16), "bf16": np.dtype(ml_dtypes.bfloat16)}
 FOR_A_TARGET = [stage.name for stage in STAGES].index("gradir-allocate-scratch")

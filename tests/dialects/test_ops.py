@@ -36,7 +36,8 @@ import gradir
 from gradir import Module
 from gradir.dialects.array.creation import numpy_dtype
 from gradir.dialects.base.diagnostics import LocatedError
-from gradir.dialects.base.interfaces import TensorOp, is_inactive, vjp_rule
+from gradir.dialects.base.interfaces import TensorOp
+from gradir.dialects.base.op_rules import is_inactive, vjp_rule
 from gradir.dialects.base.shapes import is_bool, is_float
 from gradir.dialects.base.value import Emitter
 from gradir.dialects.building.kinds import BinaryOp, CompareOp, ElementwiseOp, UnaryOp

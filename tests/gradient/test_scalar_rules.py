@@ -12,7 +12,7 @@ from xdsl.dialects import tensor
 
 import gradir
 from gradir.dialects.array.creation import numpy_dtype
-from gradir.dialects.base import interfaces
+from gradir.dialects.base import op_rules
 from gradir.dialects.base.shapes import NUMPY_NAMES, element_of, is_float, shape_of
 from gradir.dialects.foreign import scalar_rules, tensor_rules
 from gradir.errors import GradirError
@@ -26,7 +26,7 @@ case_of = pytest.mark.parametrize("case", CASES, ids=str)
 
 def test_every_rule_has_a_case() -> None:
     assert scalar_rules.UNARY and tensor_rules
-    ruled = interfaces._VJP_RULES
+    ruled = op_rules._VJP_RULES
     casts = {"arith.extf", "arith.truncf"}
     ruled = {op.name for op in ruled if op.name.split(".")[0] in ("arith", "math", "tensor")}
     missing = ruled - {case.op.name for case in CASES} - casts

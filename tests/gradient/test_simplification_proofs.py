@@ -29,7 +29,8 @@ from xdsl.ir import Block
 import gradir
 from gradir.dialects.array.movement import PermuteDimsOp
 from gradir.dialects.base.access import Access, Row
-from gradir.dialects.base.interfaces import _SIMPLIFICATIONS, TensorOp
+from gradir.dialects.base.interfaces import TensorOp
+from gradir.dialects.base.op_rules import _SIMPLIFICATIONS
 from gradir.dialects.base.value import Value
 from gradir.dialects.loopnest.loopnest import IndexOp
 from gradir.passes.cleanup.simplify_flow import _RULES

@@ -518,9 +518,6 @@ def _grad() -> list[Case]:
     def named(x: Array, name: str = "") -> Array:
         return x
 
-    def copied(x: Array, space: str = "") -> Array:
-        return x
-
     def gate(x: Array, keep: Array, rest: Array) -> Array:
         return np.where(keep, x, rest)
 
@@ -545,7 +542,6 @@ def _grad() -> list[Case]:
         *unary("grad.start_checkpoint", np.copy),
         *unary("grad.end_checkpoint", np.copy),
         *unary("grad.barrier", np.copy),
-        *unary("grad.copy_to", copied, attributes={"space": "cpu:1"}),
         Case("grad.zero", [], {}, np.zeros((2, 3)), results=[((2, 3), None)]),
         Case("grad.accumulate", [(3, 4)] * 3, reference=total),
         Case("grad.accumulate", [()] * 2, reference=total),

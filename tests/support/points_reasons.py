@@ -10,7 +10,7 @@ _BY_REASON = {
         "array.dynamic_update_slice array.tril array.triu array.diagonal array.take "
         "array.take_along_axis array.gather_nd array.index_update array.top_k nn.pixel_shuffle "
         "nn.embedding grad.name grad.negate_gradient grad.gate grad.start_checkpoint "
-        "grad.end_checkpoint grad.barrier grad.copy_to grad.diagonal_backward grad.max_pool1d_at "
+        "grad.end_checkpoint grad.barrier grad.diagonal_backward grad.max_pool1d_at "
         "grad.max_pool2d_at grad.max_pool3d_at grad.max_pool1d_backward grad.max_pool2d_backward "
         "grad.max_pool3d_backward grad.shift"
     ),

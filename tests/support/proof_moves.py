@@ -359,7 +359,6 @@ def _identities() -> list[Move]:
         *(Move("grad.shift", "a n k", lambda a, n, k, s=s: Shapes(
             [f(a, n, 2)], {"by": s * k, "axis": 1})) for s in (1, -1)),
         Move("grad.name", "a n", lambda a, n: Shapes([f(a, n)], {"name": "x"})),
-        Move("grad.copy_to", "a n", lambda a, n: Shapes([f(a, n)], {"space": "cpu:1"})),
         Move("grad.accumulate_slice", "a n p r", lambda a, n, p, r: Shapes(
             [f(a, p + n + r), f(a, n)], {"start": [0, p]})),
         Move("grad.accumulate", "a n", lambda a, n: Shapes([f(a, n)] * 3)),

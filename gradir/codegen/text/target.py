@@ -96,11 +96,6 @@ def target_of(level: str, vector_bytes: int | None = None) -> MachineTarget:
     return _target(level, vector_bytes)
 
 
-def runnable_levels() -> tuple[str, ...]:
-    """The levels whose code this machine can run, the lowest first."""
-    return tuple(level for level in LEVELS if not _target(level, None).lacking)
-
-
 @cache
 def _target(level: str, vector_bytes: int | None) -> MachineTarget:
     cpu, has = _host_cpu() if level == HOST else (level, _features_of(level))

@@ -64,17 +64,9 @@ class ParallelStep(Jitted):
         """The program of a rank, from that of a shard."""
         given = self._settings
         ranks = axis_size(given["group"])
-        shards = given["shards"] or range(2, len(args))
-        for number in (*shards, *given["keys"]):
-            if not 0 <= number < len(args):
-                raise ArgumentError(
-                    f"data_parallel: there must be an argument {number}, got {len(args)} arguments"
-                )
         parts = 1 if given["deterministic"] is None else max(given["deterministic"] // ranks, 1)
-        shown = [
-            _of_a_shard(arg, number, parts) if number in shards and number not in given["keys"]
-            else arg for number, arg in enumerate(args)
-        ]  # fmt: skip
+        shards = given["shards"] or range(2, len(args))
+        shown = self._of_a_shard(args, shards, parts)
         parted: list[int] = []
         if self._shards.what:
             _, tree = flatten(tuple(shown[:2]))
@@ -84,11 +76,8 @@ class ParallelStep(Jitted):
         with shards_of_step(ranks * parts):
             made = traced("data_parallel", self._function, shown, kwargs)
         by_position = made.arguments.children[0]
-        places = {
-            what: [k for n in numbers for k in by_position.places(n)]
-            for what, numbers in (("keys", given["keys"]), ("shards", shards))
-        }
-        split = [k for k in places["shards"] if k not in places["keys"]]
+        keys = [k for n in given["keys"] for k in by_position.places(n)]
+        split = [k for n in shards for k in by_position.places(n) if k not in keys]
         local = [k for n in given["local"] for k in _places(made.results, n)]
         with gradir_errors(SOURCES):
             module, name = made.module.op.clone(), made.name
@@ -99,11 +88,24 @@ class ParallelStep(Jitted):
                 *(module, name, split, ranks),
                 group=given["group"],
                 deterministic=given["deterministic"],
-                keys=places["keys"],
+                keys=keys,
                 local=local,
                 bucket_bytes=given["bucket_bytes"],
             )
         return replace(made, module=Module(module, SOURCES), name=step.sym_name.data)
+
+    def _of_a_shard(self, args: Sequence[Any], shards: Sequence[int], parts: int) -> list[Any]:
+        """The arguments, those that differ between shards as one of a rank's `parts` shards."""
+        keys = self._settings["keys"]
+        for number in (*shards, *keys):
+            if not 0 <= number < len(args):
+                raise ArgumentError(
+                    f"data_parallel: there must be an argument {number}, got {len(args)} arguments"
+                )
+        return [
+            _of_a_shard(arg, number, parts) if number in shards and number not in keys else arg
+            for number, arg in enumerate(args)
+        ]
 
     def __reduce__(self) -> Parts:
         return self._parts

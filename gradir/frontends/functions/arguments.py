@@ -9,7 +9,6 @@ from operator import index
 from typing import Any
 
 import numpy as np
-from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.base.shapes import is_float, normalize_axes
@@ -148,8 +147,3 @@ def floating(value: Any) -> Tracer:
 def with_dtype(x: Tracer, dtype: Any) -> Tracer:
     """x in a dtype, unchanged for None."""
     return x if dtype is None else converted(x, element_named(dtype))
-
-
-def kind_or(dtype: Any, other: Attribute) -> Attribute:
-    """The element type of a dtype, another one for None."""
-    return other if dtype is None else element_named(dtype)

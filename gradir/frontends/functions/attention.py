@@ -90,22 +90,27 @@ def multi_head_attention(
     if added is not None and further:
         added = gnp.pad(added, ((0, 0), (0, 0), (0, 0), (0, len(further))))
     q, k, v = (_split(x, heads) for x in (q, k, v))
-    weights = None
+    weights, y = None, None
     if not need_weights and dropout is None:
-        y: Any = apply(AttentionOp, {"q": q, "k": k, "v": v, "mask": added})
+        y = apply(AttentionOp, {"q": q, "k": k, "v": v, "mask": added})
     else:
-        scores = q / sqrt(width // heads) @ gnp.swapaxes(k, -1, -2)
-        scores = scores if added is None else scores + added
-        weights = apply(SoftmaxOp, {"x": scores, "axis": -1})
-        if dropout is not None:
-            rng, counter, p = dropout
-            weights = apply(DropoutOp, {"x": weights, "key": rng, "counter": counter, "p": p})
+        weights = _weights(q, k, added, dropout)
         y = weights @ v
     y = gnp.reshape(gnp.permute_dims(y, (2, 0, 1, 3)), (length, batch, width))
     y = _linear(y, out_weight, out_bias)
     if not need_weights:
         return y, None
     return y, gnp.mean(weights, axis=1) if average_weights else weights
+
+
+def _weights(q: Any, k: Any, added: Any, dropout: tuple[Any, Any, float] | None) -> Any:
+    """The weights of heads [N, heads, L, E] and [N, heads, S, E], `added` to their logarithms."""
+    scores = q / sqrt(q.shape[-1]) @ gnp.swapaxes(k, -1, -2)
+    weights = apply(SoftmaxOp, {"x": scores if added is None else scores + added, "axis": -1})
+    if dropout is None:
+        return weights
+    rng, counter, p = dropout
+    return apply(DropoutOp, {"x": weights, "key": rng, "counter": counter, "p": p})
 
 
 def _check(q: Any, k: Any, v: Any, heads: int) -> None:

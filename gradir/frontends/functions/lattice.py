@@ -39,7 +39,6 @@ _ABOVE: dict[Node, tuple[Node, ...]] = {
     f64: (),
 }
 _WEAK: tuple[Node, ...] = (i1, INT, FLOAT)
-KINDS = (bool, int, float)
 
 
 def kind_of(type_: Attribute) -> int:

@@ -11,6 +11,7 @@ import numpy as np
 from gradir.frontends.functions import factors
 from gradir.frontends.functions.arguments import axes_of, axis_of, checked, floating, number
 from gradir.frontends.functions.array_ops import op
+from gradir.frontends.functions.missing_names import missing
 from gradir.frontends.functions.products import cross as _cross
 from gradir.frontends.functions.products import outer
 from gradir.frontends.functions.products import trace as _trace
@@ -296,10 +297,7 @@ if TYPE_CHECKING:
     def __getattr__(name: str) -> Any: ...
 
 else:
-
-    def __getattr__(name: str) -> Any:
-        reason = f": {ABSENT[name]}" if name in ABSENT else ""
-        raise AttributeError(f"gradir.numpy.linalg has no {name}{reason}")
+    __getattr__ = missing("gradir.numpy.linalg", ABSENT)
 
 
 __all__ = [*BY_NAME]

@@ -28,6 +28,7 @@ from gradir.frontends.functions import (
     rearrangements,
 )
 from gradir.frontends.functions.arguments import checked
+from gradir.frontends.functions.missing_names import missing
 from gradir.frontends.functions.op_functions import functions_of
 from gradir.frontends.tracing.eager import eager
 
@@ -110,7 +111,4 @@ if TYPE_CHECKING:
     def __getattr__(name: str) -> Any: ...
 
 else:
-
-    def __getattr__(name: str) -> Any:
-        reason = f": {ABSENT[name]}" if name in ABSENT else ""
-        raise AttributeError(f"gradir.nn has no {name}{reason}")
+    __getattr__ = missing("gradir.nn", ABSENT)

@@ -46,6 +46,7 @@ from gradir.frontends.functions import (
     views,
 )
 from gradir.frontends.functions.arguments import checked
+from gradir.frontends.functions.missing_names import missing
 from gradir.frontends.tracing.eager import eager
 from gradir.frontends.tracing.spec import ELEMENTS, Spec
 from gradir.frontends.tracing.tracer import FUNCTIONS
@@ -165,9 +166,7 @@ if TYPE_CHECKING:
     def __getattr__(name: str) -> Any: ...
 
 else:
+    _missing = missing("gradir.numpy", absent.ABSENT)
 
     def __getattr__(name: str) -> Any:
-        if name in absent.OWN:
-            return getattr(np, name)
-        reason = f": {absent.ABSENT[name]}" if name in absent.ABSENT else ""
-        raise AttributeError(f"gradir.numpy has no {name}{reason}")
+        return getattr(np, name) if name in absent.OWN else _missing(name)

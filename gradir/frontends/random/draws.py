@@ -24,7 +24,7 @@ from gradir.frontends.tracing.default_types import default_element
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.spec import as_shape, element_named, type_text
 from gradir.frontends.tracing.tracer import Tracer
-from gradir.frontends.tracing.tracing import element, is_number, lifted
+from gradir.frontends.tracing.tracing import element, lifted
 
 
 def key_of(key: Any, what: str = "key") -> Tracer:
@@ -150,9 +150,3 @@ def finished(y: Any, kind: Attribute) -> Tracer:
 def valid_or_nan(is_valid: Any, y: Any) -> Any:
     """y, and nan where a parameter is out of its range."""
     return gnp.where(is_valid, y, float("nan"))
-
-
-def require_number(value: Any, what: str, condition: bool, fact: str) -> None:
-    """TraceError for a number, known while tracing, that does not hold a condition."""
-    if is_number(value) and not condition:
-        raise refusal(f"{what} must be {fact}, got {value}")

@@ -1,1 +1,1 @@
-"""SciPy's special functions and densities, made of the functions of gradir.numpy."""
+"""SciPy's functions by subject: special functions, densities, linear algebra, signals, odeint."""

@@ -13,6 +13,7 @@ from gradir.frontends.functions.sugar import (
 )
 from gradir.frontends.scipy.distributions import beta_density, distribution, gamma_density
 from gradir.frontends.scipy.entropies import expit, log_expit, xlog1py, xlogy
+from gradir.frontends.scipy.error_functions import log_ndtr, ndtr, ndtri
 from gradir.frontends.scipy.gammas import betaln
 from gradir.frontends.scipy.incomplete import (
     betainc,
@@ -24,7 +25,6 @@ from gradir.frontends.scipy.incomplete import (
     log_gamma,
     log_halves,
 )
-from gradir.frontends.scipy.normal import log_ndtr, ndtr, ndtri
 
 _ROOT = log(2 * pi) / 2
 

@@ -11,6 +11,7 @@ from gradir.dialects.array.gamma import BERNOULLI, LAST_ORDER, PolygammaOp
 from gradir.frontends.functions.arguments import floating, number
 from gradir.frontends.functions.array_ops import op
 from gradir.frontends.functions.bessel import polynomial
+from gradir.frontends.functions.descriptions import finfo
 from gradir.frontends.functions.op_functions import apply
 from gradir.frontends.functions.sugar import (
     where,
@@ -257,7 +258,35 @@ def zeta(x: Any, q: Any = 1.0) -> Tracer:
     return undefined(total, is_outside, *floats(x, q))
 
 
+def rgamma(z: Any) -> Tracer:
+    """1 / gamma(z), which is 0 at 0, -1, -2, ..., and smooth there; 0 at both infinities.
+
+    The slope at -n is n! with a sign, and infinite where no float is as large.
+    """
+    value: Any = floating(z)
+    is_low = op.logical_and(op.less(value, 0.5), op.greater(value, -inf))
+    low, high = where(is_low, value, 0.5), where(is_low, 1.0, value)
+    nearest = op.round(low)
+    sine = op.sin((low - nearest) * pi)
+    is_odd = op.not_equal(op.remainder(nearest, 2), 0)
+    # gamma(1 - low) as a product, of which the sine may be small enough to leave a finite number;
+    # the logarithm of the largest one is enough for that of all numbers beside integers
+    largest = 1.95 * log(float(finfo(value.dtype).max))
+    root = op.exp(op.minimum(op.lgamma(1 - low), largest) / 2)
+    below = where(is_odd, -sine, sine) / pi * root * root
+    is_end = op.isinf(value)
+    above = op.exp(-op.lgamma(where(is_end, 1.0, high)))
+    return where(is_low, below, where(is_end, 0.0, above))
+
+
+def loggamma(z: Any) -> Tracer:
+    """log(gamma(z)) of z >= 0; nan below, where it is complex."""
+    value: Any = floating(z)
+    is_below = op.less(value, 0)
+    return undefined(op.lgamma(where(is_below, 1.0, value)), is_below, value)
+
+
 FUNCTIONS: tuple[Callable[..., Any], ...] = (
     gammaln, gammasgn, gamma, factorial_, digamma, polygamma, poch, multigammaln, betaln, beta,
-    binom, comb, zeta,
+    binom, comb, zeta, rgamma, loggamma,
 )  # fmt: skip

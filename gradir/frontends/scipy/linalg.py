@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import gradir.frontends.functions.numpy as gnp
 from gradir.frontends.functions import factors
 from gradir.frontends.functions.arguments import floating, one_of
 from gradir.frontends.functions.array_ops import op
-from gradir.frontends.scipy import banded
-from gradir.frontends.scipy.names import missing, published
+from gradir.frontends.functions.missing_names import missing
+from gradir.frontends.scipy import banded, lu_factors, matrix_exponential, matrix_roots
+from gradir.frontends.scipy.names import published
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import lifted
@@ -192,7 +192,8 @@ FUNCTIONS = (
     inv, det, solve, pinv, norm, svdvals, eigh, eigvalsh, cholesky, solve_triangular, cho_factor,
     cho_solve, solve_sylvester, block_diag, toeplitz, circulant, hankel, polar, *banded.FUNCTIONS,
 )  # fmt: skip
-BY_NAME = published(FUNCTIONS, "gradir.scipy.linalg")
+COMPILED = matrix_exponential.COMPILED | matrix_roots.COMPILED | lu_factors.COMPILED
+BY_NAME = published(FUNCTIONS, "gradir.scipy.linalg") | COMPILED
 globals().update(BY_NAME)
 
 if TYPE_CHECKING:
@@ -203,9 +204,3 @@ else:
     __getattr__ = missing("gradir.scipy.linalg", ABSENT)
 
 __all__ = [*BY_NAME]
-
-
-def register(functions: Mapping[str, Callable[..., Any]]) -> None:
-    """More functions of this module, by their names."""
-    globals().update(functions)
-    __all__.extend(functions)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from gradir.frontends.functions.arguments import checked
@@ -19,13 +19,3 @@ def published(
         call.__module__ = module
         made[function.__name__] = eager(call)
     return made
-
-
-def missing(module: str, absent: Mapping[str, str]) -> Callable[[str], Any]:
-    """The `__getattr__` of a module that knows the reasons for names that it does not have."""
-
-    def __getattr__(name: str) -> Any:
-        reason = f": {absent[name]}" if name in absent else ""
-        raise AttributeError(f"{module} has no {name}{reason}")
-
-    return __getattr__

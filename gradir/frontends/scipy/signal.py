@@ -8,7 +8,8 @@ import gradir.frontends.functions.nn as nn
 import gradir.frontends.functions.numpy as gnp
 from gradir.dialects.base.shapes import is_float
 from gradir.frontends.functions.arguments import one_of
-from gradir.frontends.scipy.names import missing, published
+from gradir.frontends.functions.missing_names import missing
+from gradir.frontends.scipy.names import published
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import element, lifted

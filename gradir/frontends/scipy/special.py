@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from gradir.frontends.functions.arguments import floating
 from gradir.frontends.functions.array_ops import op
 from gradir.frontends.functions.bessel import i0, i0e, i1, i1e
 from gradir.frontends.functions.elementwise import cbrt, sinc
-from gradir.frontends.functions.sugar import (
-    pow,
+from gradir.frontends.functions.missing_names import missing
+from gradir.frontends.functions.sugar import pow
+from gradir.frontends.scipy import (
+    bessel,
+    dilogarithm,
+    elliptic,
+    entropies,
+    error_functions,
+    exponential_integrals,
+    gammas,
+    incomplete,
+    incomplete_inverses,
+    lambert,
+    modified_bessel,
+    sine_integrals,
 )
-from gradir.frontends.scipy import entropies, gammas, incomplete, integrals, normal
-from gradir.frontends.scipy.names import missing, published
+from gradir.frontends.scipy.names import published
 from gradir.frontends.tracing.tracer import Tracer
 
 
@@ -49,11 +61,18 @@ ABSENT: dict[str, str] = {
 """SciPy's names that are not here, and why."""
 
 FUNCTIONS = (
-    *gammas.FUNCTIONS, *normal.FUNCTIONS, *incomplete.FUNCTIONS, *entropies.FUNCTIONS,
-    *integrals.FUNCTIONS, i0, i0e, i1, i1e, cbrt, sinc, exp10,
+    *gammas.FUNCTIONS, *error_functions.FUNCTIONS, *incomplete.FUNCTIONS, *entropies.FUNCTIONS,
+    *exponential_integrals.FUNCTIONS, *elliptic.FUNCTIONS, *dilogarithm.FUNCTIONS,
+    i0, i0e, i1, i1e, cbrt, sinc, exp10,
     *map(_of_op, ("exp2", "expm1", "log1p")),
 )  # fmt: skip
-BY_NAME = published(FUNCTIONS, "gradir.scipy.special")
+COMPILED = {
+    **bessel.COMPILED, **modified_bessel.COMPILED, **sine_integrals.COMPILED,
+    **exponential_integrals.COMPILED, **error_functions.COMPILED, **incomplete_inverses.COMPILED,
+    **lambert.COMPILED,
+}  # fmt: skip
+"""Functions with loops or custom derivatives, compiled where nothing is traced."""
+BY_NAME = published(FUNCTIONS, "gradir.scipy.special") | COMPILED
 BY_NAME["psi"] = BY_NAME["digamma"]
 globals().update(BY_NAME)
 
@@ -65,9 +84,3 @@ else:
     __getattr__ = missing("gradir.scipy.special", ABSENT)
 
 __all__ = [*BY_NAME]
-
-
-def register(functions: Mapping[str, Callable[..., Any]]) -> None:
-    """More functions of this module, by their names."""
-    globals().update(functions)
-    __all__.extend(functions)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gradir.frontends.functions.missing_names import missing
 from gradir.frontends.scipy import continuous, discrete, multivariate
-from gradir.frontends.scipy.names import missing
 
 DISTRIBUTIONS = {
     **continuous.DISTRIBUTIONS,

@@ -102,11 +102,7 @@ def traced(
     if moving is not None:
         path = Path([type_ for type_, _ in found]) if outer is None else outer.known.path
         trace.known = Known(leaves, moving(tree), path)
-    arguments: list[Tracer] = []
-    for label, ssa, (_, weak) in zip(names, trace.entry.args, found, strict=True):
-        arguments.append(Tracer(trace, ssa, weak))
-        arguments[-1].named(label)
-        arguments[-1].memory = ArrayMemory(label)
+    arguments = _tracers(trace, names, [weak for _, weak in found])
     place = place or location_of_function(function)
     conditions = trace.conditions
     with gradir_errors(SOURCES, location()), paused_gc():
@@ -123,9 +119,21 @@ def traced(
             verify_function(module, function_named(module, trace.name))
     captured = tuple(trace.captured)
     weak = tuple(value.weak for value in values)
-    made = Module(module, SOURCES)
     path = trace.known.close()
-    return Traced(made, trace.name, tree, results, tuple(names), weak, captured, path)
+    return Traced(
+        Module(module, SOURCES), trace.name, tree, results, tuple(names), weak, captured, path
+    )
+
+
+def _tracers(trace: Trace, names: Sequence[str], weak: Sequence[bool]) -> list[Tracer]:
+    """The traced arrays of a trace's arguments, under their names."""
+    tracers = [
+        Tracer(trace, ssa, is_weak) for ssa, is_weak in zip(trace.entry.args, weak, strict=True)
+    ]
+    for tracer, label in zip(tracers, names, strict=True):
+        tracer.named(label)
+        tracer.memory = ArrayMemory(label)
+    return tracers
 
 
 def _free_name(name: str, outer: Trace | None) -> str:

@@ -19,7 +19,7 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from gradir.dialects.array.creation import numpy_dtype
 from gradir.dialects.base.deferred import deferred
-from gradir.dialects.base.interfaces import is_inactive
+from gradir.dialects.base.op_rules import is_inactive
 from gradir.dialects.base.shapes import element_of, is_float, is_open, is_tensor
 from gradir.dialects.comm.comm_op import GroupOp
 from gradir.dialects.grad.extent import ExtentOp

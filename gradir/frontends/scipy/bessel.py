@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 import gradir.frontends.functions.numpy as gnp
-from gradir.frontends.formulas.calls import of_order, ordered
-from gradir.frontends.formulas.shifted_orders import by_orders
 from gradir.frontends.functions.bessel import polynomial
+from gradir.frontends.scipy.calls import of_order, ordered
+from gradir.frontends.scipy.shifted_orders import by_orders
 from gradir.frontends.transforms.flow import fori_loop
 
 _LIMIT = 25.0
@@ -137,7 +137,7 @@ _Y = "The Bessel function of the second kind and integer order; -inf at 0, nan b
 _KIND = "The Bessel function of the {} kind and order {}."
 _OF = {"j": (bessel_j, "first"), "y": (bessel_y, "second")}
 
-FUNCTIONS = {
+COMPILED = {
     "jn": ordered("jn", bessel_j, _J),
     "jv": ordered("jv", bessel_j, _J),
     "yn": ordered("yn", bessel_y, _Y),
@@ -147,4 +147,3 @@ FUNCTIONS = {
         for n in (0, 1)
     },
 }
-"""gradir.scipy.special's."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gradir.frontends.formulas.odeint import odeint
-from gradir.frontends.scipy.names import missing
+from gradir.frontends.functions.missing_names import missing
+from gradir.frontends.scipy.odeint import odeint
 
 _SUMS = "sums at known places are plain NumPy: trapezoid is there"
 ABSENT: dict[str, str] = {

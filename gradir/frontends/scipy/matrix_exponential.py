@@ -6,26 +6,16 @@ squaring method for the matrix exponential revisited", SIAM J. Matrix Anal. Appl
 
 from __future__ import annotations
 
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import gradir.frontends.functions.numpy as gnp
-from gradir.dialects.base.deferred import deferred
-from gradir.frontends.functions.arguments import checked, floating
-from gradir.frontends.tracing.source_locations import public, refusal
+from gradir.frontends.functions.arguments import floating
+from gradir.frontends.scipy.calls import anywhere
+from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracer import Tracer
-from gradir.frontends.tracing.tracing import tracing
-
-if TYPE_CHECKING:
-    from gradir.frontends.transforms.flow import fori_loop
-    from gradir.frontends.transforms.jit import jit
-    from gradir.frontends.transforms.markers import no_grad
-    from gradir.frontends.transforms.scans import map as mapped
-else:
-    fori_loop = deferred("gradir.frontends.transforms.flow", "fori_loop")
-    jit = deferred("gradir.frontends.transforms.jit", "jit")
-    no_grad = deferred("gradir.frontends.transforms.markers", "no_grad")
-    mapped = deferred("gradir.frontends.transforms.scans", "map")
+from gradir.frontends.transforms.flow import fori_loop
+from gradir.frontends.transforms.markers import no_grad
+from gradir.frontends.transforms.scans import map as map_rows
 
 # The coefficients of the numerator, of degree 13 down to 0 (Higham, 2005, table 2.3's method).
 _PADE = (
@@ -49,7 +39,7 @@ def expm(A: Any) -> Tracer:
         raise refusal(f"expm: expected square matrices, got {x!r}")
     if x.ndim == 2:
         return _one(x)
-    rows = mapped(_one, x.reshape(-1, *x.shape[-2:]))
+    rows = map_rows(_one, x.reshape(-1, *x.shape[-2:]))
     return rows.reshape(x.shape)
 
 
@@ -78,18 +68,4 @@ def _quotient(x: Any) -> Any:
     return gnp.linalg.solve(even - odd, even + odd)
 
 
-_checked = checked(expm, "expm", "gradir.scipy.linalg")
-
-
-@cache
-def _compiled() -> Any:
-    return jit(expm)
-
-
-def _anywhere(A: Any) -> Any:
-    """In a trace, or compiled: a loop has no meaning on arrays."""
-    return _checked(A) if tracing() is not None else _compiled()(A)
-
-
-_anywhere.__name__, _anywhere.__doc__ = "expm", expm.__doc__
-FUNCTIONS = {"expm": public(_anywhere)}
+COMPILED = {"expm": anywhere(expm, "gradir.scipy.linalg")}

@@ -1,8 +1,7 @@
-"""Integrals of sines, of sines of squares, and of exponentials over x: sici, fresnel, shichi, expi.
+"""Integrals of sines and hyperbolic sines over x, and of sines of squares: sici, shichi, fresnel.
 
 Small x by power series; beyond by the auxiliary functions f and g, integrals of positive functions
-(DLMF 6.7.13-14, 7.7.15-16), expi by its asymptotic series (DLMF 6.12.2). Derivatives are the
-integrands.
+(DLMF 6.7.13-14, 7.7.15-16). Derivatives are the integrands.
 """
 
 from __future__ import annotations
@@ -13,13 +12,11 @@ from typing import Any
 import numpy as np
 
 import gradir.frontends.functions.numpy as gnp
-from gradir.frontends.formulas.calls import anywhere, in_float64
 from gradir.frontends.functions.bessel import polynomial
-from gradir.frontends.scipy.integrals import exp1
+from gradir.frontends.scipy.calls import anywhere, in_float64
+from gradir.frontends.scipy.exponential_integrals import EULER, exp1, expi_above
 from gradir.frontends.scipy.quadrature import DEPTH, integral
 from gradir.frontends.transforms.custom_derivatives import custom_jvp
-
-_EULER = 0.5772156649015329
 
 
 def _alternating(first: int, count: int, sign: int) -> list[float]:
@@ -43,7 +40,7 @@ def _sine_integrals(x: Any) -> tuple[Any, Any]:
     square = near * near
     low = near * polynomial(square, _alternating(1, 16, -1))
     rest = -square * polynomial(square, _alternating(2, 16, -1))
-    low_c = _EULER + gnp.log(near) + rest
+    low_c = EULER + gnp.log(near) + rest
     width = DEPTH / far
     f = integral(width, lambda u, wide: gnp.exp(-wide(far) * u) / (1 + u * u))
     g = integral(width, lambda u, wide: gnp.exp(-wide(far) * u) * u / (1 + u * u))
@@ -72,8 +69,8 @@ def _hyperbolic_integrals(x: Any) -> tuple[Any, Any]:
     is_near, near, far = _split(x, 2.0)
     square = near * near
     low = near * polynomial(square, _alternating(1, 14, 1))
-    low_c = _EULER + gnp.log(near) + square * polynomial(square, _alternating(2, 14, 1))
-    above, below = _expi_above(far), exp1(far)
+    low_c = EULER + gnp.log(near) + square * polynomial(square, _alternating(2, 14, 1))
+    above, below = expi_above(far), exp1(far)
     is_end = gnp.isinf(x)
     high = gnp.where(is_end, np.inf, (above + below) / 2)
     high_c = gnp.where(is_end, np.inf, (above - below) / 2)
@@ -97,28 +94,6 @@ def _over_x(x: Any, function: Any, sign: int) -> Any:
     near, far = gnp.where(is_near, x, 0.0), gnp.where(is_near, 1.0, x)
     series = polynomial(near * near, [sign**k / factorial(2 * k + 1) for k in range(12)])
     return gnp.where(is_near, series, function(far) / far)
-
-
-def _expi_above(x: Any) -> Any:
-    """The exponential integral of x > 0: the power series to 40, the asymptotic one beyond."""
-    is_near = x <= 40
-    near, far = gnp.where(is_near, x, 1.0), gnp.where(is_near, 50.0, x)
-    coefficients = [1 / (k * factorial(k)) for k in range(1, 150)]
-    low = _EULER + gnp.log(near) + near * polynomial(near, coefficients)
-    inverse = 1 / far
-    high = gnp.exp(far) * inverse * polynomial(inverse, [float(factorial(k)) for k in range(39)])
-    return gnp.where(is_near, low, high)
-
-
-@custom_jvp
-def _expi(x: Any) -> Any:
-    is_positive, is_negative = x > 0, x < 0
-    is_usual = gnp.logical_and(is_positive, x < np.inf)
-    above = _expi_above(gnp.where(is_usual, x, 1.0))
-    above = gnp.where(x == np.inf, np.inf, above)
-    below = -exp1(gnp.where(is_negative, -x, 1.0))
-    made = gnp.where(is_positive, above, gnp.where(is_negative, below, -np.inf))
-    return gnp.where(gnp.isnan(x), x, made)
 
 
 def _turns(x: Any) -> Any:
@@ -170,7 +145,6 @@ _si.defjvps(lambda t, _, x: t * _over_x(x, gnp.sin, -1))
 _ci.defjvps(lambda t, _, x: t * (gnp.cos(x) / x))
 _shi.defjvps(lambda t, _, x: t * _over_x(x, gnp.sinh, 1))
 _chi.defjvps(lambda t, _, x: t * (gnp.cosh(x) / x))
-_expi.defjvps(lambda t, _, x: t * (gnp.exp(x) / x))
 _sine_of_square.defjvps(lambda t, _, x: t * (pi * x * _cosine_of_square(x)))
 _cosine_of_square.defjvps(lambda t, _, x: t * (-pi * x * _sine_of_square(x)))
 _fresnel.defjvp(
@@ -188,15 +162,10 @@ def shichi(x: Any) -> tuple[Any, Any]:
     return in_float64(lambda x: (_shi(x), _chi(x)))(x)
 
 
-def expi(x: Any) -> Any:
-    """The exponential integral Ei, of exp(t) / t from -infinity to x, as a principal value."""
-    return in_float64(_expi)(x)
-
-
 def fresnel(z: Any) -> tuple[Any, Any]:
     """The integrals S and C of sin(pi t * t / 2) and cos(pi t * t / 2) from 0 to z."""
     return in_float64(_fresnel)(z)
 
 
 _MODULE = "gradir.scipy.special"
-FUNCTIONS = {f.__name__: anywhere(f, _MODULE) for f in (sici, shichi, expi, fresnel)}
+COMPILED = {f.__name__: anywhere(f, _MODULE) for f in (sici, shichi, fresnel)}

@@ -1,4 +1,4 @@
-"""How functions of this room are called: in a trace, or compiled, as loops have no meaning there.
+"""How functions with loops or custom derivatives are called: in a trace, or else compiled.
 
 All compute in float64 and round once to the type of their arguments.
 """

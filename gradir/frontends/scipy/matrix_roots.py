@@ -8,10 +8,10 @@ import numpy as np
 
 import gradir.frontends.functions.numpy as gnp
 from gradir.dialects.array.sylvester import SylvesterOp
-from gradir.frontends.formulas.calls import anywhere
 from gradir.frontends.functions.arguments import floating
 from gradir.frontends.functions.array_ops import op
 from gradir.frontends.functions.op_functions import apply
+from gradir.frontends.scipy.calls import anywhere
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.transforms.branches import cond
 from gradir.frontends.transforms.custom_derivatives import custom_jvp
@@ -118,4 +118,4 @@ def sqrtm(A: Any) -> Any:
     return gnp.astype(_root(gnp.astype(x, "float64")), x.dtype) if x.size else x
 
 
-FUNCTIONS = {"sqrtm": anywhere(sqrtm, "gradir.scipy.linalg")}
+COMPILED = {"sqrtm": anywhere(sqrtm, "gradir.scipy.linalg")}

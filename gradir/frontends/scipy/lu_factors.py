@@ -12,10 +12,10 @@ import numpy as np
 
 import gradir.frontends.functions.numpy as gnp
 from gradir.dialects.array.linear_systems import LuFactorOp
-from gradir.frontends.formulas.calls import anywhere
 from gradir.frontends.functions.arguments import floating
 from gradir.frontends.functions.array_ops import op
 from gradir.frontends.functions.op_functions import apply
+from gradir.frontends.scipy.calls import anywhere
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracing import lifted
 from gradir.frontends.transforms.flow import fori_loop
@@ -148,7 +148,7 @@ def lu_solve(lu_and_piv: Any, b: Any, trans: int = 0) -> Any:
     return made[..., 0] if is_vector else made
 
 
-FUNCTIONS = {
+COMPILED = {
     "lu": anywhere(lu, "gradir.scipy.linalg", ("permute_l", "p_indices")),
     "lu_factor": anywhere(lu_factor, "gradir.scipy.linalg"),
     "lu_solve": anywhere(lu_solve, "gradir.scipy.linalg", ("trans",)),

@@ -1,4 +1,4 @@
-"""The error function, the normal distribution, and their inverses."""
+"""The error functions, Dawson's integral, the normal distribution, and inverses."""
 
 from __future__ import annotations
 
@@ -6,14 +6,20 @@ from collections.abc import Callable
 from math import inf, log, pi, sqrt
 from typing import Any
 
+import numpy as np
+
+import gradir.frontends.functions.numpy as gnp
 from gradir.frontends.functions.arguments import floating
 from gradir.frontends.functions.array_ops import op
 from gradir.frontends.functions.bessel import polynomial
 from gradir.frontends.functions.sugar import (
     where,
 )
-from gradir.frontends.scipy.edges import vertical
+from gradir.frontends.scipy.calls import anywhere, in_float64
+from gradir.frontends.scipy.edges import sign_of, vertical
+from gradir.frontends.scipy.quadrature import DEPTH, integral
 from gradir.frontends.tracing.tracer import Tracer
+from gradir.frontends.transforms.custom_derivatives import custom_jvp
 
 # Wichura's rational functions, algorithm AS 241 (Applied Statistics 37, 1988): numerators and
 # denominators for the middle, for tails, and for tails below exp(-25).
@@ -111,6 +117,78 @@ def log_ndtr(x: Any) -> Tracer:
     return where(is_low, far, where(is_high, high, middle))
 
 
+def exp_square(x: Any, y: Any) -> Any:
+    """exp(x * x + y), with the square to more than its bits."""
+    high = op.round(op.clip(x, min=-100.0, max=100.0) * 64) / 64
+    return op.exp(high * high) * op.exp((x - high) * (x + high) + y)
+
+
+def erfcx(x: Any) -> Tracer:
+    """exp(x * x) * erfc(x), by an integral (DLMF 7.7.1) where x >= 0."""
+    value: Any = floating(x)
+    is_below = op.less(value, 0)
+    size = value * sign_of(value)
+    is_infinite = op.equal(size, inf)
+    inside = where(is_infinite, 1.0, size)
+    # u * u + 2 x u = depth
+    width = DEPTH / (inside + op.sqrt(inside * inside + DEPTH))
+    above = 2 / sqrt(pi) * integral(width, lambda u, wide: op.exp(-u * (u + 2 * wide(inside))))
+    above = where(is_infinite, 0.0, above)
+    low = where(is_below, value, 0.0)
+    return where(is_below, 2 * exp_square(low, 0.0) - above, above)
+
+
+_LIMIT = 7.0
+_STEP = 0.25
+
+
+@custom_jvp
+def _near(x: Any) -> Any:
+    """By exp(-(x - n h)**2) (1 - exp(-4 n h x)) / n of odd n (Rybicki, "Dawson's integral and the
+    sampling theorem", Computers in Physics 3, 1989); |x| <= 7. All terms have the sign of x."""
+    n = np.arange(1, 56, 2.0)
+    wide = gnp.abs(x)[..., None]
+    apart = wide - n * _STEP
+    terms = gnp.exp(-apart * apart) * -gnp.expm1(-4 * _STEP * n * wide) / n
+    return gnp.where(x < 0, -1.0, 1.0) * gnp.sum(terms, -1) / sqrt(pi)
+
+
+_near.defjvps(lambda t, y, x: t * (1 - 2 * x * y))
+
+
+def _dawson(x: Any) -> Any:
+    is_near = gnp.abs(x) < _LIMIT
+    near, far = gnp.where(is_near, x, 0.0), gnp.where(is_near, 2 * _LIMIT, x)
+    # the asymptotic series (DLMF 7.12.1 along the imaginary axis)
+    coefficients = [1.0]
+    for k in range(1, 40):
+        coefficients.append(coefficients[-1] * (2 * k - 1) / 2)
+    inverse = 1 / far
+    high = inverse / 2 * polynomial(inverse * inverse, coefficients)
+    return gnp.where(is_near, _near(near), high)
+
+
+def dawsn(x: Any) -> Any:
+    """Dawson's integral, exp(-x * x) times that of exp(t * t) from 0 to x."""
+    return in_float64(_dawson)(x)
+
+
+@custom_jvp
+def _erfi(x: Any) -> Any:
+    size = gnp.minimum(gnp.abs(x), 30.0)
+    made = 2 / sqrt(pi) * exp_square(size, 0.0) * _dawson(size)
+    return gnp.where(gnp.isnan(x), x, gnp.where(x < 0, -made, made))
+
+
+_erfi.defjvps(lambda t, _, x: t * (2 / sqrt(pi) * gnp.exp(x * x)))
+
+
+def erfi(z: Any) -> Any:
+    """The imaginary error function, 2 / sqrt(pi) times the integral of exp(t * t) from 0 to z."""
+    return in_float64(_erfi)(z)
+
+
 FUNCTIONS: tuple[Callable[..., Any], ...] = (
-    erf, erfc, erfinv, erfcinv, ndtr, ndtri, log_ndtr,
+    erf, erfc, erfcx, erfinv, erfcinv, ndtr, ndtri, log_ndtr,
 )  # fmt: skip
+COMPILED = {f.__name__: anywhere(f, "gradir.scipy.special") for f in (dawsn, erfi)}

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 import gradir.frontends.functions.numpy as gnp
-from gradir.frontends.formulas.calls import of_order, ordered
-from gradir.frontends.formulas.shifted_orders import by_orders
 from gradir.frontends.functions.array_ops import op
 from gradir.frontends.functions.bessel import polynomial
+from gradir.frontends.scipy.calls import of_order, ordered
+from gradir.frontends.scipy.shifted_orders import by_orders
 from gradir.frontends.transforms.custom_derivatives import custom_jvp
 from gradir.frontends.transforms.flow import fori_loop, while_loop
 
@@ -206,7 +206,7 @@ scaled_bessel_k = by_orders(_scaled_bessel_k, -0.5, -1.0, step=1)
 _I = "The modified Bessel function of the first kind and a real order >= 0 or an integer"
 _K = "The modified Bessel function of the second kind and {}; inf at 0, nan below."
 
-FUNCTIONS = {
+COMPILED = {
     "iv": ordered("iv", bessel_i, f"{_I}.", False),
     "ive": ordered("ive", scaled_bessel_i, f"{_I}, times exp(-|x|).", False),
     "kn": ordered("kn", bessel_k, _K.format("integer order")),

@@ -1,1 +1,0 @@
-"""Functions of gradir.scipy whose derivatives are formulas of their own, or that loop."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from gradir.codegen.contractions.product_plan import Operand, Vector, placed
 from gradir.codegen.text.writer import FunctionWriter
@@ -29,7 +29,9 @@ class Source:
         offset = "0"
         for step, stride in zip(steps, strides, strict=True):
             offset = f.add(offset, f.multiply(str(step), stride))
-        return replace(self, pointer=f.element(self.element, self.pointer, offset))
+        if offset == "0":
+            return self
+        return self._from(f.element(self.element, self.pointer, offset))
 
     def kept_apart(self, f: FunctionWriter) -> Source:
         """The same matrix by a pointer of which LLVM does not know that it is the same.
@@ -37,7 +39,11 @@ class Source:
         Else it keeps the scalars of a step, which the window of the next one shares, in registers
         that the accumulators need.
         """
-        return replace(self, pointer=f.emit(f'call ptr asm "", "=r,0"(ptr {self.pointer})'))
+        return self._from(f.emit(f'call ptr asm "", "=r,0"(ptr {self.pointer})'))
+
+    def _from(self, pointer: str) -> Source:
+        # a third of the time of `replace`, in thousands of steps
+        return Source(pointer, self.element, self.row_stride, self.column_stride)
 
 
 def at_batch(f: FunctionWriter, pointer: str, operand: Operand, batch: Sequence[str]) -> Source:

@@ -65,7 +65,8 @@ class FunctionText:
 
     def emit(self, instruction: str, hint: str = "v") -> str:
         """Append `%name = instruction`; return `%name`."""
-        name = "%" + self.fresh(hint)
+        self._count += 1
+        name = f"%{hint}.{self._count}"
         self.lines.append(f"  {name} = {instruction}")
         return name
 

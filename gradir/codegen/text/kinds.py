@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from functools import cache
 
 from xdsl.dialects.builtin import (
     BFloat16Type,
@@ -54,16 +55,19 @@ def bits_of(kind: str) -> int:
     return _BITS.get(kind) or int(kind[1:])
 
 
+@cache
 def bytes_of(kind: str) -> int:
     """Bytes of an element in memory; i1 takes one."""
     return max(1, bits_of(kind) // 8)
 
 
+@cache
 def llvm_type(kind: str, lanes: int = 1) -> str:
     name = LLVM_TYPES.get(kind, kind)
     return name if lanes == 1 else f"<{lanes} x {name}>"
 
 
+@cache
 def mangled(kind: str, lanes: int = 1) -> str:
     """How intrinsic names spell the type: f32, v16f32."""
     return kind if lanes == 1 else f"v{lanes}{kind}"

@@ -106,32 +106,38 @@ class BodyArguments:
         if False in states.values():
             return self.f.splat(read.kind, self.lanes, read.other)
         unknown = [guard for guard, known in states.items() if not known]
-        mask = self._guard_mask(unknown, shift, mask)
-        address = self.loops.address(read.pointer, read.kind, read.offset, shift)
-        stride = read.offset.coefficients[self.one.vector_dim]
-        return self.f.load_strided(read.kind, self.lanes, address, stride, mask, read.other)
-
-    def _guard_mask(self, guards: Sequence[Guard], shift: int, mask: str | None) -> str | None:
-        """The lanes of `mask` whose element is in the tensor."""
-        v, lanes = self.one.vector_dim, self.lanes
         masks = [] if mask is None else [mask]
-        scalars: list[str] = []
-        for guard in guards:
-            step = guard.row.coefficients[v]
-            if not step:
-                scalars.append(self._inside(guard.row, guard.extent, shift))
-                continue
-            start = self.loops.along_lanes(guard.row, shift)
-            if not is_number(start):
-                start = self.f.cast("trunc", "i64", "i32", 1, start)
-            numbers = self.f.lane_numbers(lanes, start, step, "i32")
-            limit = self.f.splat("i32", lanes, str(guard.extent))
-            masks.append(self.loops.f.emit(f"icmp ult <{lanes} x i32> {numbers}, {limit}"))
-        if scalars:
-            masks.append(self.f.splat("i1", lanes, self._all_of(scalars)))
+        masks += [self._lanes_inside(g, shift) for g in unknown if self._varies(g)]
+        address = self.loops.address(read.pointer, read.kind, read.offset, shift)
+        uniform = [self._inside(g.row, g.extent, shift) for g in unknown if not self._varies(g)]
+        if uniform:
+            inside = self._all_of(uniform)
+            masks.append(self.f.splat("i1", self.lanes, inside))
+            # a load without active lanes takes hundreds of cycles where no memory is mapped
+            address = self.loops.f.emit(f"select i1 {inside}, ptr {address}, ptr {read.pointer}")
+        stride = read.offset.coefficients[self.one.vector_dim]
+        active = self._active_lanes(masks)
+        return self.f.load_strided(read.kind, self.lanes, address, stride, active, read.other)
+
+    def _varies(self, guard: Guard) -> bool:
+        """Whether a guard differs by lane."""
+        return guard.row.coefficients[self.one.vector_dim] != 0
+
+    def _lanes_inside(self, guard: Guard, shift: int) -> str:
+        """The lanes whose element is in the tensor."""
+        lanes, step = self.lanes, guard.row.coefficients[self.one.vector_dim]
+        start = self.loops.along_lanes(guard.row, shift)
+        if not is_number(start):
+            start = self.f.cast("trunc", "i64", "i32", 1, start)
+        numbers = self.f.lane_numbers(lanes, start, step, "i32")
+        limit = self.f.splat("i32", lanes, str(guard.extent))
+        return self.loops.f.emit(f"icmp ult <{lanes} x i32> {numbers}, {limit}")
+
+    def _active_lanes(self, masks: Sequence[str]) -> str | None:
+        """The lanes that are active in all masks; None for all lanes."""
         if not masks:
             return None
         result = masks[0]
         for other in masks[1:]:
-            result = self.f.binary("and", "i1", lanes, result, other)
+            result = self.f.binary("and", "i1", self.lanes, result, other)
         return result

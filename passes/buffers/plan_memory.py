@@ -22,6 +22,7 @@ from gradir.dialects.base.diagnostics import PassError
 from gradir.dialects.base.shapes import byte_size, element_of, is_tensor, shape_of
 from gradir.dialects.loopnest.buffer_ops import WindowOp
 from gradir.dialects.loopnest.loopnest import ViewOp
+from gradir.passes.analysis.edits import replace_results
 from gradir.passes.analysis.liveness import Liveness, interval
 from gradir.passes.buffers.timeline import schedule_text, timeline_svg
 
@@ -136,10 +137,7 @@ def _replace_alloc(alloc: memref.AllocOp, arena: SSAValue, offset: int) -> None:
     for op in (at, view):
         op.location = alloc.location
         block.insert_op_before(op, alloc)
-    view.results[0].name_hint = alloc.memref.name_hint
-    alloc.memref.replace_all_uses_with(view.results[0])
-    alloc.detach()
-    alloc.erase()
+    replace_results(alloc, view.results)
 
 
 Range = tuple[str, int, int, int]

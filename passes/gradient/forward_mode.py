@@ -28,6 +28,7 @@ from gradir.dialects.grad.host_call import HostCallOp, tangent_call
 from gradir.dialects.grad.join import JoinOp
 from gradir.dialects.grad.tape import cotangent_type, is_floating
 from gradir.passes.analysis.activity import Activity
+from gradir.passes.analysis.edits import erase
 from gradir.passes.analysis.region_flow import executions_within, region_flow, yielded
 from gradir.passes.analysis.signature import argument_attributes
 from gradir.passes.cleanup.call_boundaries import remove_joins
@@ -402,8 +403,7 @@ def _in_parts(flowing: Cotangents, before: Operation | None, emitter: Emitter) -
     decompose_block(emitter.block, is_taken_apart, before)
     found = iter(held.operands)
     flowing = [None if ct is None else emitter.value(next(found)) for ct in flowing]
-    held.detach()
-    held.erase()
+    erase(held)
     return flowing
 
 
@@ -468,5 +468,4 @@ def _erase(linear: Sequence[Operation], source: Operation) -> None:
     for op in reversed(linear):
         read = any(r.first_use is not None for r in op.results)
         assert not read, f"{op_name(source)}: its vjp is not linear in the cotangent, at {op.name}"
-        op.detach()
-        op.erase()
+        erase(op)

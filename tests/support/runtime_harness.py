@@ -23,7 +23,8 @@ from gradir.passes.buffers.plan_memory import MemoryPlan
 from gradir.runtime.emission import emitted
 from gradir.runtime.executable import Executable
 from gradir.runtime.native_call import Runner
-from gradir.runtime.native_code import loaded
+from gradir.runtime.native_code import loaded, runnable
+from gradir.runtime.threads import thread_count
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -50,13 +51,13 @@ def contraction_of(text: str) -> ContractOp:
 
 def compile_buffers(
     function: FuncOp,
-    threads: int = 1,
+    threads: int | None = None,
     target: MachineTarget | None = None,
     plan: MemoryPlan | None = None,
 ) -> Executable:
     """A function at buffer level as native code in memory."""
-    target = target or host()
-    return loaded(emitted(function, threads, target, plan), target)
+    target = runnable(target or host())
+    return loaded(emitted(function, thread_count(threads), target, plan), target)
 
 
 def compiled(text: str, threads: int = 1) -> Executable:

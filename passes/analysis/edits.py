@@ -20,12 +20,17 @@ def replace_results(op: Operation, values: Iterable[SSAValue]) -> None:
     erase(op)
 
 
-def replace_op(op: Operation, new: Operation, results: Sequence[SSAValue] | None = None) -> None:
-    """An op at the place of another, its results in place of those, or of `results` of these."""
-    block = op.parent
+def insert_before(op: Operation, place: Operation) -> None:
+    """Put an op in front of another, at its location in the source."""
+    block = place.parent
     assert block is not None
-    new.location = op.location
-    block.insert_op_before(new, op)
+    op.location = place.location
+    block.insert_op_before(op, place)
+
+
+def replace_op(op: Operation, new: Operation, results: Sequence[SSAValue] | None = None) -> None:
+    """Put `new` in the place of `op`; its results replace all results of `op`, or `results`."""
+    insert_before(new, op)
     for old, value in zip(op.results if results is None else results, new.results, strict=True):
         old.replace_all_uses_with(value)
     erase(op)

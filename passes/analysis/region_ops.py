@@ -26,7 +26,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region
 
 from gradir.dialects.base.interfaces import is_terminator
 from gradir.dialects.grad.checkpoint import CheckpointOp, CheckpointYieldOp
-from gradir.passes.analysis.edits import erase
+from gradir.passes.analysis.edits import erase, insert_before
 from gradir.passes.analysis.regions import is_defined_in
 
 Edge = tuple[SSAValue, SSAValue]
@@ -371,8 +371,5 @@ def rebuilt(op: Operation, types: Sequence[Attribute]) -> Operation:
         attributes=op.attributes,
         regions=[op.detach_region(region) for region in list(op.regions)],
     )
-    made.location = op.location
-    block = op.parent
-    assert block is not None
-    block.insert_op_before(made, op)
+    insert_before(made, op)
     return made

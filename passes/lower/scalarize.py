@@ -34,7 +34,7 @@ from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.base.shapes import element_of, is_float, shape_of
 from gradir.dialects.grad.tape import TapePopOp, TapePushOp, TapeType, is_tape
 from gradir.dialects.loopnest.loopnest import IndexOp, LoadOp, NestOp, ViewOp, scalar_type
-from gradir.passes.analysis.edits import erase
+from gradir.passes.analysis.edits import erase, insert_before
 from gradir.passes.analysis.liveness import flow_blocks, is_control_flow
 from gradir.passes.analysis.region_ops import is_loop, rebuilt, region_flow, terminator
 from gradir.passes.analysis.regions import defining_block
@@ -206,8 +206,6 @@ def _is_scalar_nest(op: NestOp) -> bool:
 
 
 def _replace_nest(op: NestOp) -> None:
-    block = op.parent
-    assert block is not None
     mapping: dict[SSAValue, SSAValue] = {}
     wholes: dict[SSAValue, SSAValue] = {}
     arguments = op.body.block.args
@@ -268,10 +266,7 @@ def _extract(value: SSAValue, indices: Sequence[int | SSAValue], before: Operati
 
 
 def _insert(op: Operation, before: Operation) -> Operation:
-    block = before.parent
-    assert block is not None
-    op.location = before.location
-    block.insert_op_before(op, before)
+    insert_before(op, before)
     return op
 
 

@@ -59,6 +59,9 @@ class LinesOp(TensorOp):
         [mask] = masks
         return None if mask is None else lines_reached(mask, [self.axis], mask.shape)
 
+    def vmap(self, batch: Batch) -> Sequence[Value]:
+        return batch.in_front(axis=self.axis - batch.operand_rank(0))
+
 
 class LineOp(LinesOp):
     """x and the shares p."""
@@ -77,9 +80,6 @@ class LineOp(LinesOp):
     def result(self, x: Scalar, p: Scalar, *sums: Scalar) -> Scalar:
         """An element, from the sums of its line."""
         raise NotImplementedError(self.name)
-
-    def vmap(self, batch: Batch) -> Sequence[Value]:
-        return batch.in_front(axis=self.axis - batch.operand_rank(0))
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         # two nests, not a decomposition: fusion would store what the sums are made of

@@ -25,7 +25,6 @@ from gradir.dialects.array.reductions import (
 )
 from gradir.dialects.array.transcendental import RoundOp
 from gradir.dialects.base.attributes import Attributes, Types
-from gradir.dialects.base.batch import Batch
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import compatible, element_of, shape_of
@@ -63,9 +62,6 @@ class SoftOp(LinesOp):
     @property
     def is_empty(self) -> bool:
         return 0 in shape_of(self.x.type)
-
-    def vmap(self, batch: Batch) -> Sequence[Value]:
-        return batch.in_front(axis=self.axis - batch.operand_rank(0))
 
 
 @irdl_op_definition

@@ -27,6 +27,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region
 from gradir.dialects.base.attributes import integers_of
 from gradir.dialects.base.interfaces import is_terminator
 from gradir.dialects.grad.checkpoint import CheckpointOp, CheckpointYieldOp
+from gradir.passes.analysis.edits import erase, insert_before
 from gradir.passes.analysis.regions import is_defined_in
 
 Edge = tuple[SSAValue, SSAValue]
@@ -376,7 +377,6 @@ def drop_slots(
         return left
     made = rebuilt(op, [r.type for r in left])
     for old, new in zip(left, made.results, strict=True):
-        new.name_hint = old.name_hint
         old.replace_all_uses_with(new)
     erase(op)
     return made.results
@@ -413,13 +413,5 @@ def rebuilt(op: Operation, types: Sequence[Attribute]) -> Operation:
     other types. `op` stays without regions, for the caller to replace its results and erase it."""
     regions = [op.detach_region(region) for region in list(op.regions)]
     made = with_regions(op, op.operands, types, regions)
-    block = op.parent
-    assert block is not None
-    block.insert_op_before(made, op)
+    insert_before(made, op)
     return made
-
-
-def erase(op: Operation) -> None:
-    """Remove an op without readers from its block."""
-    op.detach()
-    op.erase()

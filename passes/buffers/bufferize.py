@@ -43,6 +43,7 @@ from gradir.dialects.loopnest.forall import ForallOp
 from gradir.dialects.loopnest.loopnest import ContractOp, LoopOp, NestOp, Output, ViewOp
 from gradir.passes.analysis.arguments import READ_RESULTS, in_out_results
 from gradir.passes.analysis.contraction_chains import may_overwrite
+from gradir.passes.analysis.edits import erase
 from gradir.passes.buffers import control_flow, tensor_ops
 from gradir.passes.buffers.delay_updates import delay_updates
 from gradir.passes.buffers.state import BufferState, buffer_type, is_window, root_of
@@ -365,8 +366,7 @@ class _Bufferizer:
         parent = self.function.parent
         assert parent is not None
         parent.insert_op_before(made, self.function)
-        self.function.detach()
-        self.function.erase()
+        erase(self.function)
         return made
 
 

@@ -22,6 +22,7 @@ from gradir.dialects.base.diagnostics import PassError
 from gradir.dialects.base.shapes import byte_size, element_of, is_tensor, shape_of
 from gradir.dialects.loopnest.buffer_ops import WindowOp
 from gradir.dialects.loopnest.loopnest import ViewOp
+from gradir.passes.analysis.edits import insert_before, replace_results
 from gradir.passes.analysis.liveness import Liveness, interval
 from gradir.passes.buffers.timeline import schedule_text, timeline_svg
 
@@ -127,19 +128,13 @@ def _allocs(block: Block) -> list[memref.AllocOp]:
 
 
 def _replace_alloc(alloc: memref.AllocOp, arena: SSAValue, offset: int) -> None:
-    block = alloc.parent
-    assert block is not None
     # not IRDL's constructors, which take longer than all else here
     number = IntegerAttr(offset, _INDEX)
     at = arith.ConstantOp.create(result_types=[_INDEX], properties={"value": number})
     view = memref.ViewOp.create(operands=[arena, at.result], result_types=[alloc.memref.type])
     for op in (at, view):
-        op.location = alloc.location
-        block.insert_op_before(op, alloc)
-    view.results[0].name_hint = alloc.memref.name_hint
-    alloc.memref.replace_all_uses_with(view.results[0])
-    alloc.detach()
-    alloc.erase()
+        insert_before(op, alloc)
+    replace_results(alloc, view.results)
 
 
 Range = tuple[str, int, int, int]

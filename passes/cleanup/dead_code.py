@@ -14,6 +14,7 @@ from gradir.dialects.base.interfaces import TensorOp, has_trait
 from gradir.dialects.base.shapes import is_open
 from gradir.dialects.grad.tape import TapeNewOp
 from gradir.dialects.loopnest.loopnest import BarrierOp
+from gradir.passes.analysis.edits import erase
 from gradir.passes.analysis.region_ops import is_region_op
 
 _UNDECLARED = arith.RemUIOp | arith.ExtSIOp
@@ -32,8 +33,7 @@ def remove_dead_ops(
     while op is not None and op is not behind:
         previous = op.prev_op
         if is_dead(op) and kept.isdisjoint(op.results):
-            op.detach()
-            op.erase()
+            erase(op)
         op = previous
 
 

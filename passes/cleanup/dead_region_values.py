@@ -21,6 +21,7 @@ from gradir.dialects.grad.tape import (
     TapeType,
     is_tape,
 )
+from gradir.passes.analysis.edits import erase, replace_op
 from gradir.passes.analysis.region_flow import ops_within
 from gradir.passes.analysis.region_ops import drop_slots, region_flow
 from gradir.passes.analysis.union_find import Families
@@ -165,8 +166,7 @@ def _sweep(block: Block, marks: _Marks) -> None:
         if region_flow(op) is not None and op in marks.ops:
             _prune(op, marks)
         elif op not in marks.ops and not is_terminator(op):
-            op.detach()
-            op.erase()
+            erase(op)
 
 
 def _prune(op: Operation, marks: _Marks) -> None:
@@ -209,15 +209,7 @@ def _narrow_tapes(blocks: Sequence[Block], marks: _Marks) -> None:
 def _replace_pop(op: TapePopOp, columns: Sequence[int]) -> None:
     old = [op.result, *(op.columns[k] for k in columns)]
     made = TapePopOp.create(operands=[op.tape], result_types=[v.type for v in old])
-    made.location = op.location
-    block = op.parent
-    assert block is not None
-    block.insert_op_before(made, op)
-    for value, result in zip(old, made.results, strict=True):
-        result.name_hint = value.name_hint
-        value.replace_all_uses_with(result)
-    op.detach()
-    op.erase()
+    replace_op(op, made, old)
 
 
 def _needed_columns(tape: SSAValue, marks: _Marks) -> list[int] | None:

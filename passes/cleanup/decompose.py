@@ -13,6 +13,7 @@ from xdsl.passes import ModulePass
 from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.base.shapes import has_open_types
 from gradir.dialects.base.value import Emitter, Value
+from gradir.passes.analysis.edits import replace_results
 from gradir.passes.cleanup.dead_code import blocks_inside_out, require_static_shapes
 
 
@@ -55,11 +56,7 @@ def _decompose_op(block: Block, op: TensorOp) -> Operation | None:
     values: Sequence[Value] = [made] if isinstance(made, Value) else made
     for result, value in zip(op.results, values, strict=True):
         assert value.type == result.type, f"{op.name} decomposes to {value.type}"
-        hint = result.name_hint
-        result.replace_all_uses_with(value.ssa)
-        value.named(hint)
-    op.detach()
-    op.erase()
+    replace_results(op, [value.ssa for value in values])
     return block.first_op if previous is None else previous.next_op
 
 

@@ -23,6 +23,7 @@ from gradir.passes.analysis.call_graph import (
     functions_by_name,
     only_block,
 )
+from gradir.passes.analysis.edits import replace_results
 
 
 def inline(module: ModuleOp, function: str | None = None, every: bool = False) -> None:
@@ -91,10 +92,7 @@ def inline_call(call: CallOp, callee: FuncOp, joined: bool = False) -> list[Call
     last = body.last_op
     assert last is not None
     returned = _handed_on([mapping[value] for value in last.operands], call, joined)
-    for result, value in zip(call.results, returned, strict=True):
-        result.replace_all_uses_with(value)
-    call.detach()
-    call.erase()
+    replace_results(call, returned)
     return brought
 
 

@@ -18,6 +18,7 @@ from xdsl.traits import is_side_effect_free
 from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.base.op_rules import simplified
 from gradir.dialects.base.value import Emitter
+from gradir.passes.analysis.edits import replace_results
 from gradir.passes.cleanup.dead_code import blocks_inside_out, remove_dead_ops
 from gradir.passes.cleanup.simplify_flow import simplify_flow
 
@@ -52,11 +53,7 @@ def _simplify_op(block: Block, op: Operation) -> Operation | None:
     replacement = simplified(op, [emitter.value(o) for o in op.operands])
     if replacement is None:
         return following
-    hint = op.results[0].name_hint
-    op.results[0].replace_all_uses_with(replacement.ssa)
-    replacement.named(hint)
-    op.detach()
-    op.erase()
+    replace_results(op, [replacement.ssa])
     return block.first_op if previous is None else previous.next_op
 
 

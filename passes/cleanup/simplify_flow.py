@@ -11,6 +11,7 @@ from xdsl.dialects import scf
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from gradir.dialects.base.constants import constant_integer
+from gradir.passes.analysis.edits import replace_results
 from gradir.passes.analysis.region_ops import BRANCH_OPS, chosen_region, fixed_value, region_flow
 
 
@@ -38,7 +39,7 @@ def _for(op: scf.ForOp) -> None:
     if low is None or high is None or step is None:
         return
     if high <= low:
-        _replace_results(op, op.iter_args)
+        replace_results(op, op.iter_args)
     elif low + step >= high:
         _write_out(op, op.body, [op.lb, *op.iter_args])
 
@@ -55,7 +56,7 @@ def _execute_region(op: scf.ExecuteRegionOp) -> None:
 
 def _take(op: Operation, region: Region) -> None:
     if region.first_block is None:
-        _replace_results(op, ())
+        replace_results(op, ())
     else:
         _write_out(op, region, ())
 
@@ -73,16 +74,7 @@ def _write_out(op: Operation, region: Region, arguments: Sequence[SSAValue]) -> 
         if inner is not last:
             inner.detach()
             home.insert_op_before(inner, op)
-    _replace_results(op, ends)
-
-
-def _replace_results(op: Operation, values: Sequence[SSAValue]) -> None:
-    for result, value in zip(op.results, values, strict=True):
-        if value.name_hint is None:
-            value.name_hint = result.name_hint
-        result.replace_all_uses_with(value)
-    op.detach()
-    op.erase()
+    replace_results(op, ends)
 
 
 _RULES: dict[type[Operation], Callable[[Any], None]] = {

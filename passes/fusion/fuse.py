@@ -20,6 +20,7 @@ from xdsl.passes import ModulePass
 from gradir.dialects.base.access import Access, Row
 from gradir.dialects.building.nests import Read, argument_type, fused_location
 from gradir.dialects.loopnest.loopnest import ContractOp, LoopOp, Output, YieldOp
+from gradir.passes.analysis.edits import erase, replace_results
 from gradir.passes.analysis.live_bytes import Memory
 from gradir.passes.analysis.liveness import flow_blocks
 from gradir.passes.cleanup.dead_code import is_only_block, remove_dead_ops
@@ -65,11 +66,9 @@ def _merge(block: Block, group: FusionGroup) -> None:
     op = merged.build()
     block.insert_op_after(op, group.ops[-1])
     for old, new in zip(merged.kept, op.results, strict=True):
-        new.name_hint = old.name_hint
         old.replace_all_uses_with(new)
     for dead in reversed(ops):
-        dead.detach()
-        dead.erase()
+        erase(dead)
 
 
 class _Merged:
@@ -186,10 +185,7 @@ def _merge_equal_ops(body: Block) -> None:
         )  # fmt: skip
         twin = seen.setdefault(key, op)
         if twin is not op:
-            for ours, theirs in zip(op.results, twin.results, strict=True):
-                ours.replace_all_uses_with(theirs)
-            op.detach()
-            op.erase()
+            replace_results(op, twin.results)
     remove_dead_ops(body)
 
 

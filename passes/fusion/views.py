@@ -20,6 +20,7 @@ from gradir.dialects.base.access import Access, Row
 from gradir.dialects.base.shapes import element_of, shape_of
 from gradir.dialects.building.body import computes
 from gradir.dialects.loopnest.loopnest import ContractOp, IndexOp, LoopOp, NestOp, scalar_type
+from gradir.passes.analysis.edits import erase
 
 # Results so many times larger than all that is read for them are computed where they are read, by
 # so many ops at most of those that take one instruction.
@@ -157,8 +158,7 @@ def _merge_producer(op: LoopOp, k: int, one: Input, producer: NestOp) -> None:
         _inline_body(block, block.args[k - hidden + (1 if hidden else 0)], producer, one.access)
     op.set_inputs([i.value for i in merged], [i.access for i in merged], [i.pad for i in merged])
     if producer.results[0].first_use is None:
-        producer.detach()
-        producer.erase()
+        erase(producer)
 
 
 def _inline_body(block: Block, argument: BlockArgument, producer: NestOp, access: Access) -> None:

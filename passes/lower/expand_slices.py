@@ -33,6 +33,7 @@ from gradir.dialects.grad.slices import (
     scattered,
 )
 from gradir.passes.analysis.arguments import TIES, tie
+from gradir.passes.analysis.edits import erase
 from gradir.passes.analysis.region_ops import is_carrier
 
 
@@ -140,8 +141,7 @@ class _Expansion:
     def finish(self) -> None:
         """Erase the replaced ops."""
         for op in reversed(self.replaced):
-            op.detach()
-            op.erase()
+            erase(op)
         for block, argument in self.arguments:
             block.erase_arg(argument)
 

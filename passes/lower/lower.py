@@ -14,6 +14,7 @@ from gradir.dialects.base.diagnostics import PassError
 from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.base.slice_type import is_slices
 from gradir.dialects.base.value import Emitter
+from gradir.passes.analysis.edits import replace_results
 from gradir.passes.cleanup.dead_code import blocks_inside_out, require_static_shapes
 from gradir.passes.lower.number_nests import NumberNests
 from gradir.passes.lower.tensor_ops import lower_tensor_op
@@ -49,13 +50,7 @@ def _lower_op(block: Block, op: TensorOp) -> None:
         raise PassError(f"{op.name}: no loop nest computes it; run gradir-decompose first", op)
     require_static_shapes(op)
     made = op.lower(Emitter(block, op.location, before=op), op.operands)
-    for result, value in zip(op.results, made, strict=True):
-        hint = result.name_hint
-        result.replace_all_uses_with(value)
-        if value.name_hint is None:
-            value.name_hint = hint
-    op.detach()
-    op.erase()
+    replace_results(op, made)
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from gradir.dialects.base.value import Emitter, Scalar
 from gradir.dialects.building.kinds import ElementwiseOp
 from gradir.dialects.building.nests import Read, argument_type, fused_location
 from gradir.dialects.loopnest.loopnest import NestOp, Output, YieldOp
+from gradir.passes.analysis.edits import erase
 from gradir.passes.analysis.region_ops import is_loop
 
 # A nest of more ops than this takes long to compile; one that reads more numbers spills their
@@ -131,13 +132,11 @@ class _NumberNest:
         assert place is not None
         place.insert_op_before(nest, before)
         for old, new in zip(kept, nest.results, strict=True):
-            new.name_hint = old.name_hint
             old.replace_all_uses_with(new)
 
     def erase_ops(self) -> None:
         for op in reversed(self.ops):
-            op.detach()
-            op.erase()
+            erase(op)
 
 
 def _last_needs(block: Block) -> dict[Operation, int]:

@@ -34,8 +34,9 @@ from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.base.shapes import element_of, is_float, shape_of
 from gradir.dialects.grad.tape import TapePopOp, TapePushOp, TapeType, is_tape
 from gradir.dialects.loopnest.loopnest import IndexOp, LoadOp, NestOp, ViewOp, scalar_type
+from gradir.passes.analysis.edits import erase, insert_before
 from gradir.passes.analysis.liveness import flow_blocks, is_control_flow
-from gradir.passes.analysis.region_ops import erase, is_loop, rebuilt, region_flow, terminator
+from gradir.passes.analysis.region_ops import is_loop, rebuilt, region_flow, terminator
 from gradir.passes.analysis.regions import defining_block
 from gradir.passes.cleanup.dead_code import remove_dead_ops
 from gradir.passes.lower.number_nests import is_number
@@ -205,8 +206,6 @@ def _is_scalar_nest(op: NestOp) -> bool:
 
 
 def _replace_nest(op: NestOp) -> None:
-    block = op.parent
-    assert block is not None
     mapping: dict[SSAValue, SSAValue] = {}
     wholes: dict[SSAValue, SSAValue] = {}
     arguments = op.body.block.args
@@ -219,12 +218,8 @@ def _replace_nest(op: NestOp) -> None:
         if inner.next_op is not None:
             _copy_body_op(inner, op, mapping, wholes)
     for result, value in zip(op.results, op.yielded, strict=True):
-        made = tensor.FromElementsOp(mapping[value], result_type=result.type)
-        _insert(made, op)
-        made.result.name_hint = result.name_hint
-        result.replace_all_uses_with(made.result)
-    op.detach()
-    op.erase()
+        _wrap(mapping[value], result, op)
+    erase(op)
 
 
 def _copy_body_op(
@@ -255,12 +250,8 @@ def _first_indices(access: Access) -> list[int]:
 
 def _replace_view(op: ViewOp) -> None:
     value = _extract(op.operand, [0] * len(shape_of(op.operand.type)), op)
-    made = tensor.FromElementsOp(value, result_type=op.result.type)
-    _insert(made, op)
-    made.result.name_hint = op.result.name_hint
-    op.result.replace_all_uses_with(made.result)
-    op.detach()
-    op.erase()
+    _wrap(value, op.result, op)
+    erase(op)
 
 
 def _extract(value: SSAValue, indices: Sequence[int | SSAValue], before: Operation) -> SSAValue:
@@ -275,10 +266,7 @@ def _extract(value: SSAValue, indices: Sequence[int | SSAValue], before: Operati
 
 
 def _insert(op: Operation, before: Operation) -> Operation:
-    block = before.parent
-    assert block is not None
-    op.location = before.location
-    block.insert_op_before(op, before)
+    insert_before(op, before)
     return op
 
 
@@ -336,7 +324,6 @@ def _wrap(number: SSAValue, value: SSAValue, before: Operation | None) -> None:
     assert before is not None
     made = tensor.FromElementsOp(number, result_type=value.type)
     _insert(made, before)
-    made.result.name_hint = value.name_hint
     value.replace_all_uses_with(made.result)
 
 

@@ -26,6 +26,7 @@ from gradir.dialects.base.attributes import splat_number
 from gradir.dialects.base.shapes import shape_of
 from gradir.dialects.foreign.elements import dense_of
 from gradir.dialects.grad.grad import AccumulateOp, is_zero
+from gradir.passes.analysis.edits import replace_results
 from gradir.passes.analysis.region_ops import slot_of
 from gradir.passes.cleanup.dead_code import blocks_inside_out
 
@@ -56,9 +57,7 @@ def _sum(block: Block, op: AccumulateOp) -> None:
         if part is not None:
             total = _added(block, op, total, part)
     total.name_hint = op.y.name_hint
-    op.y.replace_all_uses_with(total)
-    op.detach()
-    op.erase()
+    replace_results(op, [total])
 
 
 def _part_of(value: SSAValue, reader: Operation) -> Part | None:

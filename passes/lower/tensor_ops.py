@@ -30,6 +30,7 @@ from gradir.dialects.foreign.elements import (
 )
 from gradir.dialects.loopnest.buffer_ops import CheckOffsetOp
 from gradir.dialects.loopnest.loopnest import LoadOp, Output
+from gradir.passes.analysis.edits import replace_results
 from gradir.passes.analysis.tensor_slices import Slice, is_contiguous, kept_dims, whole_and_part
 from gradir.passes.cleanup.dead_code import require_static_shapes
 
@@ -37,13 +38,8 @@ from gradir.passes.cleanup.dead_code import require_static_shapes
 def lower_tensor_op(block: Block, op: Operation) -> None:
     """Replace an op of `tensor` or `arith` by loop nests, unless it stays for bufferization."""
     made = _lowered(Emitter(block, op.location, before=op), op)
-    if made is None:
-        return
-    if made.name_hint is None:
-        made.name_hint = op.results[0].name_hint
-    op.results[0].replace_all_uses_with(made)
-    op.detach()
-    op.erase()
+    if made is not None:
+        replace_results(op, [made])
 
 
 def _lowered(e: Emitter, op: Operation) -> SSAValue | None:

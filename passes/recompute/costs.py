@@ -38,6 +38,7 @@ from gradir.dialects.loopnest.loopnest import (
     YieldOp,
 )
 from gradir.dialects.loopnest.rows import RowsOp
+from gradir.passes.analysis.edits import replace_results
 from gradir.passes.analysis.live_bytes import bytes_of
 from gradir.passes.analysis.region_flow import trips
 from gradir.passes.cleanup.decompose import decompose_block
@@ -158,10 +159,7 @@ def _measured(op: Operation) -> Cost:
             made = [lower_elements(emitter, inner)]
         else:
             continue
-        for result, value in zip(inner.results, made, strict=True):
-            result.replace_all_uses_with(value)
-        inner.detach()
-        inner.erase()
+        replace_results(inner, made)
     ops = [inner for inner in block.ops if not isinstance(inner, ViewOp)]
     cost = sum(map(_of_nest, ops), Cost(is_free=True))
     outside = sum(map(bytes_of, (*op.operands, *op.results)))

@@ -14,6 +14,7 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from gradir.dialects.grad.checkpoint import CheckpointOp
+from gradir.passes.analysis.edits import replace_results
 from gradir.passes.cleanup.dead_code import blocks_inside_out
 
 
@@ -34,12 +35,7 @@ def _inline(op: CheckpointOp) -> None:
         if moved is not end:
             moved.detach()
             outer.insert_op_before(moved, op)
-    for result, value in zip(op.results, end.operands, strict=True):
-        result.replace_all_uses_with(value)
-        if value.name_hint is None:
-            value.name_hint = result.name_hint
-    op.detach()
-    op.erase()
+    replace_results(op, list(end.operands))
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from gradir.dialects.grad.custom_vjp import CustomVjpOp
 from gradir.dialects.grad.grad import zero
 from gradir.dialects.grad.tape import is_floating
 from gradir.passes.analysis.call_graph import called_name
+from gradir.passes.analysis.edits import erase
 from gradir.passes.cleanup.inline import inline_call
 from gradir.passes.differentiate.derived import Derived
 from gradir.passes.differentiate.differentiator import Differentiator
@@ -108,8 +109,7 @@ def flatten(program: Program, derived: Derived) -> None:
         values = iter(held.operands)
         derived.results = [next(values) for _ in derived.results]
         derived.grads = [next(values) for _ in derived.grads]
-        held.detach()
-        held.erase()
+        erase(held)
 
 
 def tangent_function(program: Program, call: CallOp, declared: CustomVjpOp) -> FuncOp:

@@ -13,6 +13,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from gradir.dialects.base.attributes import integers_of
 from gradir.dialects.base.diagnostics import PassError, value_name
 from gradir.dialects.base.shapes import DYNAMIC
+from gradir.passes.analysis.edits import replace_op, replace_results
 from gradir.passes.shapes.infer_shapes import ShapeInference, is_sized, sizes_of
 
 
@@ -27,31 +28,17 @@ def rewrite_sizes(block: Block, known: ShapeInference) -> None:
             if isinstance(op, tensor.SplatOp):
                 made = tensor.SplatOp(op.input, [], op.result.type)
             assert made is not None
-            _put(op, made)
+            replace_op(op, made)
         elif isinstance(op, tensor.ExtractSliceOp | tensor.InsertSliceOp) and op.sizes:
             _write_slice_sizes(known, op)
         elif isinstance(op, tensor.CastOp) and op.source.type == op.dest.type:
-            op.dest.replace_all_uses_with(op.source)
-            op.detach()
-            op.erase()
+            replace_results(op, [op.source])
 
 
 def _put_constant(value: SSAValue, number: int) -> None:
     op = value.owner
     assert isinstance(op, Operation)
-    _put(op, ConstantOp(IntegerAttr(number, IndexType())))
-
-
-def _put(op: Operation, made: Operation) -> None:
-    """Replace an op by another of one result."""
-    block = op.parent
-    assert block is not None
-    made.location = op.location
-    made.results[0].name_hint = op.results[0].name_hint
-    block.insert_op_before(made, op)
-    op.results[0].replace_all_uses_with(made.results[0])
-    op.detach()
-    op.erase()
+    replace_op(op, ConstantOp(IntegerAttr(number, IndexType())))
 
 
 def _require_numbers(known: ShapeInference, op: Operation, sizes: Sequence[SSAValue]) -> None:
@@ -81,4 +68,4 @@ def _write_slice_sizes(
     made = type(op).create(
         operands=operands, result_types=[r.type for r in op.results], properties=properties
     )
-    _put(op, made)
+    replace_op(op, made)

@@ -33,6 +33,7 @@ from gradir.dialects.base.extents import Condition, Extent, ExtentError, Size
 from gradir.dialects.base.shapes import AnyTensor, element_of, has_names, shape_of
 from gradir.dialects.base.shapes import tensor as tensor_type
 from gradir.dialects.grad.extent import ExtentOp
+from gradir.passes.analysis.edits import replace_op
 
 Values = Mapping[str, int]
 
@@ -157,15 +158,7 @@ def _made_by(op: Operation) -> list[SSAValue]:
 
 def _replace(op: ExtentOp, number: int) -> None:
     """A constant in place of the op."""
-    block = op.parent
-    assert block is not None
-    made = op.constant(number)
-    made.location = op.location
-    made.results[0].name_hint = op.result.name_hint
-    block.insert_op_before(made, op)
-    op.result.replace_all_uses_with(made.results[0])
-    op.detach()
-    op.erase()
+    replace_op(op, op.constant(number))
 
 
 def located_values(function: FuncOp, shapes: Sequence[Sequence[int] | None]) -> dict[str, int]:

@@ -36,6 +36,7 @@ from gradir.dialects.grad.derivative import DerivativeOp
 from gradir.dialects.grad.extent import ExtentOp
 from gradir.dialects.grad.tape import is_floating
 from gradir.passes.analysis.call_graph import functions_by_name, only_block
+from gradir.passes.analysis.edits import erase, replace_op
 from gradir.passes.shapes.infer_shapes import (
     Rule,
     ShapeInference,
@@ -222,12 +223,10 @@ def _drop_helpers(module: ModuleOp, before: set[str], function: FuncOp) -> None:
     needed = set(reachable(functions, custom, function))
     for name, declared in custom.items():
         if name not in before and functions[name] not in needed:
-            declared.detach()
-            declared.erase()
+            erase(declared)
     for name, other in functions.items():
         if name not in before and other not in needed:
-            other.detach()
-            other.erase()
+            erase(other)
 
 
 def _update_signature(function: FuncOp) -> None:
@@ -445,13 +444,7 @@ def _replace(op: Operation, target: FuncOp, function: FuncOp) -> None:
         function.attributes |= target.attributes
         return
     call = CallOp(name, op.operands, [r.type for r in op.results])
-    call.location = op.location
-    block.insert_op_before(call, op)
-    for result, new in zip(op.results, call.results, strict=True):
-        new.name_hint = result.name_hint
-        result.replace_all_uses_with(new)
-    op.detach()
-    op.erase()
+    replace_op(op, call)
 
 
 def _hands_through(block: Block, op: Operation, last: ReturnOp) -> bool:

@@ -12,6 +12,7 @@ from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
 from gradir.dialects.base.value import Emitter
 from gradir.passes.analysis.call_graph import calls_in, functions_by_name
+from gradir.passes.analysis.edits import erase
 from gradir.passes.analysis.regions import values_read
 from gradir.passes.analysis.signature import argument_attributes
 from gradir.passes.differentiate.derived import function_around
@@ -100,11 +101,9 @@ def _call(call: CallOp, callee: FuncOp, given: dict[int, list[Operation]], parts
         if k in given:
             given[k][-1].results[0].replace_all_uses_with(after)
             for op in reversed(given[k]):
-                op.detach()
-                op.erase()
+                erase(op)
             if before.first_use is not None:
                 emitter = Emitter(block, call.location, before=call)
                 after = parts.whole(emitter.value(after), before.type).ssa
         before.replace_all_uses_with(after)
-    call.detach()
-    call.erase()
+    erase(call)

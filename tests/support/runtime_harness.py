@@ -52,7 +52,7 @@ def contraction_of(text: str) -> ContractOp:
 
 def compile_buffers(
     function: FuncOp,
-    threads: int = 1,
+    threads: int | None = None,
     target: MachineTarget | None = None,
     plan: MemoryPlan | None = None,
 ) -> Executable:

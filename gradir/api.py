@@ -115,7 +115,7 @@ class Module:
         mode "split" adds `@f_fwd(primals) -> (results, residuals)` and `@f_bwd(residuals,
         cotangents) -> grads`; "vjp" adds `@f_vjp(primals, cotangents) -> (results, grads)`; "grad"
         adds `@f_grad(primals) -> (results, grads)`, seeded with ones; "jvp" (forward mode) adds
-        `@f_jvp(primals, tangents) -> (results, tangents)`, tangents of `wrt` to those of `of`.
+        `@f_jvp(primals, tangents) -> (results, tangents)`, with tangents of `wrt`, then of `of`.
 
         `wrt` and `of` take indices, or names set by grad.name; by default all floating arguments
         that are not marked {grad.inactive}, and all floating results (mode "grad": result 0). A
@@ -186,9 +186,9 @@ class Module:
         Result 0 of the function is the loss, `wrt` are the parameters, and `@optimizer` is
         `(params, grads, state...) -> (params', state'...)`, as gradir.optim.to_module makes it. The
         step is `(params, state, carried, batch) -> (params', state', carried', loss, results)`.
-        `carry` maps arguments of the function to the results that are their new values, as those of
+        `carry` maps arguments of the function to the results that are their new values, such as
         running statistics; the batch is all its other arguments. `policy` and `memory_limit` are
-        those of the gradient, `@f_grad`. With `in_place` parameters, state and carried arguments
+        for the gradient, `@f_grad`. With `in_place` parameters, state and carried arguments
         are not passed but given in `out`, and updated there. Raises PassError.
         """
         _require("function", function, str, "the name of a function")
@@ -298,7 +298,7 @@ def _selector(given: Any) -> Selector:
 
 
 def _result(what: str, given: object) -> int:
-    """The index of a result; ArgumentTypeError for what is no integer."""
+    """The index of a result; ArgumentTypeError for other objects."""
     found = _selector(given)
     if type(found) is not int:
         raise ArgumentTypeError(f"{what}: expected the index of a result, got {_short(given)}")

@@ -1,7 +1,7 @@
 """Locks and a fork of the process: no child may find one locked for ever.
 
 A child has one thread, a copy of the one that forked. A lock held by another thread stays locked in
-it, and the guarded data may be half changed, in LLVM for one. So the compiler's locks, and those of
+it, and the guarded data may be half changed, in LLVM for one. So the compiler's locks, and locks of
 short use, are taken before a fork and released in both processes: a fork waits for compilations of
 other threads, and for gradir's own late imports, for which Python itself does not wait. A fork
 cannot wait for a lock under which user code runs (`RenewedLock`), since that code may wait for the
@@ -23,11 +23,11 @@ FunctionT = TypeVar("FunctionT", bound=Callable[[], None])
 
 # A lock of short use is free before that, or the forking thread has it, in a handler of a signal.
 SHORT_SECONDS = 1.0
-# Late imports of gradir, none of which waits for user code; and a time limit nevertheless.
+# Late imports of gradir never wait for user code; and there is a time limit nevertheless.
 IMPORTED = ("gradir", "xdsl", "llvmlite", "numpy", "ml_dtypes")
 IMPORT_SECONDS = 30.0
 
-# the first is that of the fork itself: two threads may fork at once
+# the first guards the fork itself: two threads may fork at once
 _compiler_locks: list[Any] = [threading.RLock()]
 _short_locks: weakref.WeakSet[Any] = weakref.WeakSet()
 _renewed: weakref.WeakSet[RenewedLock] = weakref.WeakSet()

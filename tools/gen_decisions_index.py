@@ -15,8 +15,8 @@ INDEX = FOLDER / "README.md"
 
 HEAD = """# Decisions
 
-This index is written by `make docs`; do not edit. An entry is one paragraph of a page: what was
-decided, in bold, why, and what would change it. An entry that is no longer true is removed, with
+This index is written by `make docs`; do not edit. An entry is one paragraph of a page: the
+decision, in bold, why, and what would change it. An entry that is no longer true is removed, with
 the change that ends it.
 """
 LEAD = re.compile(r"\*\*(.+?)\*\*", re.DOTALL)

@@ -144,7 +144,7 @@ def _wants_profile(arguments: Arguments) -> bool:
 
 
 def _profile_texts(profile: Profile, arguments: Arguments) -> list[str]:
-    """Write the files of a profile; what is printed of it."""
+    """Write the files of a profile; returns the texts to print."""
     for file, text in (
         (arguments.profile_json, profile.to_json),
         (arguments.profile_svg, profile.to_svg),
@@ -197,7 +197,7 @@ def _result_names(function: FuncOp) -> list[str | None]:
 
 
 def _inputs(function: FuncOp, files: Sequence[str], seed: int | None) -> list[Array]:
-    """One array per argument: those of the files, then random ones."""
+    """One array per argument: from the files, then random ones."""
     specs = _signature(function, None if seed is None else len(files))
     where = f"@{function.sym_name.data}"
     if len(files) > len(specs):

@@ -20,9 +20,9 @@ DESCRIPTION = "Run a function of a program in MLIR syntax once and print its res
 EPILOG = f"""\
 inputs:
   The files of --input are the first arguments of the function, in order. Their shapes and element
-  types must be exactly those of the function; an extent that it leaves open (?) is that of the
-  file. --random-inputs makes the other arguments: floats
-  are standard normal, integers uniform in [0, {INTEGER_BOUND}), booleans true or false alike.
+  types must be exactly the function's; the file gives the extents that it leaves open (?).
+  --random-inputs makes the other arguments: floats are standard normal, integers uniform in
+  [0, {INTEGER_BOUND}), booleans true or false alike.
   Each depends on the seed, its position, shape and type only. A bf16 array is the file that
   numpy.save makes of an ml_dtypes.bfloat16 array.
 
@@ -98,7 +98,7 @@ def _add_machine(options: argparse.ArgumentParser) -> None:
         "--threads",
         metavar="N",
         type=_count,
-        help="use at most so many threads; default: all cores",
+        help="use at most N threads; default: all cores",
     )
     add(
         "--timeout",
@@ -142,7 +142,7 @@ def _add_precautions(options: argparse.ArgumentParser) -> None:
         metavar="DIGITS",
         type=_count,
         default=6,
-        help="print so many digits after the point; default: %(default)s",
+        help="print this many digits after the point; default: %(default)s",
     )
     add("--traceback", action="store_true", help="show where in gradir an error comes from")
 

@@ -35,7 +35,7 @@ def sealed(key: str, entry: CacheEntry) -> bytes:
 
 
 def unsealed(key: str, data: bytes) -> CacheEntry | None:
-    """The entry in some bytes; None unless they are those of `sealed`, to the last bit."""
+    """The entry in some bytes; None unless `sealed` made them, to the last bit."""
     body = memoryview(data)[_START:]
     if not data.startswith(MAGIC) or data[len(MAGIC) : _START] != _digest(body):
         return None

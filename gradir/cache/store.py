@@ -38,7 +38,7 @@ counts = Counts()
 class CacheInfo:
     """The state of the cache of compiled code on disk.
 
-    `entries` and `bytes` are those of all processes; `found`, `missed` and `written` this one's.
+    `entries` and `bytes` count all processes' entries; `found`, `missed` and `written` this one's.
     `off` says why nothing is kept; it is None while the cache works.
     """
 
@@ -58,7 +58,7 @@ def is_on() -> bool:
 
 
 def key_of(kind: str, *parts: object) -> str | None:
-    """The key of what is made from these parts, values of JSON; None without a cache.
+    """The key of an entry made from these parts, values of JSON; None without a cache.
 
     It has gradir's sources and all versions in it.
     """

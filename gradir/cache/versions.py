@@ -36,7 +36,7 @@ def versions() -> str | None:
 
 
 def is_current() -> bool:
-    """Whether the sources are still those of `versions`."""
+    """Whether the sources are still the ones that `versions` has seen."""
     found = read_versions()
     return found is not None and _stamp() == found[0]
 

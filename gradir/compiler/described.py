@@ -1,6 +1,6 @@
 """Dataclasses as values of JSON and back, by the types that their fields declare.
 
-Only these types are made: what is read names no class. Attributes are texts that are parsed, bytes
+Only these types are made: the JSON names no class. Attributes are texts that are parsed, bytes
 are numbers of blobs beside the JSON.
 """
 
@@ -49,7 +49,7 @@ Reader = Callable[[Any, Sequence[bytes]], Any]
 
 @cache
 def _reader(kind: Any) -> Reader:
-    """What makes a value of a type of what is said of it, and of the blobs."""
+    """A function that makes a value of a type from its JSON and the blobs."""
     origin, args = get_origin(kind) or kind, get_args(kind)
     make: Any = origin
     if origin is UnionType:

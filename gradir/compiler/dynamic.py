@@ -115,7 +115,7 @@ class SpecializingExecutable(Recompiled):
     """Native code for a function of dynamic shapes: called like an `Executable`.
 
     The first call with arrays of some shapes specializes and compiles; later calls with these
-    shapes run that code. `plan`, `llvm_ir`, `asm` and the like are those of the last compilation.
+    shapes run that code. `plan`, `llvm_ir`, `asm` and the like show the last compilation.
     """
 
     def __init__(

@@ -67,7 +67,7 @@ class Machine:
 class Stage:
     """A step on a whole module, and a property of every op after it.
 
-    `transform` may read the machine; that of the last stage returns the memory plans. `keeps` is
+    `transform` may read the machine; the last stage's returns the memory plans. `keeps` is
     what it promises of the numbers of a program, by the interpreter: their bits, or rounding.
     """
 

@@ -36,7 +36,7 @@ else:
 def specialize(
     module: ModuleOp, name: str, shapes: Sequence[Shape], observe: Observer | None = None
 ) -> FuncOp:
-    """Specialize `@name` to these shapes of its arguments (None: that of the type).
+    """Specialize `@name` to these shapes of its arguments (None: the type's own shape).
 
     `observe` is called with the deferred derivatives. Raises a located PassError where shapes do
     not fit or stay unknown.

@@ -31,7 +31,7 @@ def validated_executable(
 ) -> Executable:
     """The native code of `@name` of the module that `make` makes.
 
-    ValidationError where a stage is wrong. The report is among those of gradir.debug.validations().
+    ValidationError where a stage is wrong. gradir.debug.validations() lists the report.
     """
     program = make()
     in_out = in_out_results(alone(program, name))

@@ -1,7 +1,7 @@
 """Which ops of a program are derivatives, and of what: by their names and their locations.
 
 An op of a derivative has the location of the op that it belongs to, and the names of cotangents
-and tangents are made from those of their primals. Both are for readers, and so is all of this.
+and tangents are made from their primals' names. Both are for readers, and so is all of this.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class Derivatives:
                 self._primals.setdefault((function, location_of(op)), []).append(op)
 
     def _word_of(self, value: SSAValue) -> str | None:
-        """By its name, or as what is made of a derivative."""
+        """By its name, or else by the first operand that is a derivative."""
         found = derivative_by_name(value.name_hint or "")
         if found is not None:
             return found[0]
@@ -95,7 +95,7 @@ class Derivatives:
 
 
 def primal_name(value: SSAValue) -> str | None:
-    """The name of what a value is the derivative of, from it or what is made of it in its place."""
+    """The name of a derivative's primal, from the value or from a reader at the same location."""
     here: SSAValue | None = value
     place = location_of(value)
     while here is not None and location_of(here) == place:

@@ -13,7 +13,7 @@ Index = tuple[int, ...]
 
 
 def floats_of(value: Any) -> Array | None:
-    """The floating elements of a value of a program, those of row slices too; None without."""
+    """The floating elements of a value of a program, also of row slices; None without."""
     array = value.values if isinstance(value, RowSlices) else value
     if not isinstance(array, np.ndarray | np.generic):
         return None

@@ -69,7 +69,7 @@ class Watched(Recompiled):
         return self._checked(arrays, before, self._plain(*arrays, out=out))
 
     def attempt(self, arrays: tuple[object, ...], out: Any) -> tuple[Any, ...] | None:
-        """As that of the function."""
+        """As the function's own `attempt`, with its results checked."""
         before = self._copied(out)
         results = self._plain.attempt(arrays, out)
         return None if results is None else self._checked(arrays, before, results)
@@ -134,7 +134,7 @@ def labels_of(function: FuncOp) -> Labels:
 
 
 def results_of_primal(module: ModuleOp, name: str) -> int | None:
-    """How many results of a forward half are those of the function itself; None for all.
+    """How many results of a forward half the function itself has; None for all.
 
     The others are residuals, and may be infinite where all that is made of them is finite.
     """

@@ -33,7 +33,7 @@ class _Made(NamedTuple):
 
 
 class Foreign(Wrapped, ABC):
-    """A function for another system; what is no array of that system is static.
+    """A function for another system; objects other than that system's arrays are static.
 
     A program is made for each nesting, shapes, dtypes and static values. In a traced function
     it is the function itself.

@@ -37,7 +37,7 @@ def wrap(
     Arguments and results are arrays, and nested tuples, lists and dicts of them. Other leaves of
     the arguments, Python numbers too, are static: hashable, and a program is compiled for each of
     their values. Reverse mode is there to every order, forward mode is not. vmap calls the program
-    for one member after the other. WrapOptions are those of gradir.grad and gradir.jit.
+    for one member after the other. WrapOptions are options of gradir.grad and gradir.jit.
     """
     return JaxFunction(function, WrapOptions(policy, memory_limit, threads))
 

@@ -30,7 +30,7 @@ MadeT = TypeVar("MadeT")
 
 @dataclass(frozen=True)
 class WrapOptions:
-    """The options of all programs of one function: those of gradir.grad and gradir.jit."""
+    """The options of all programs of one function, with gradir.grad's and gradir.jit's meanings."""
 
     policy: str = "keep_all"
     memory_limit: int | None = None
@@ -102,7 +102,7 @@ class Differentiable(Program):
 
 @dataclass(frozen=True)
 class DerivativeHalves:
-    """The forward half returns the results and what is kept, the backward half the gradients.
+    """The forward half returns the results and new residuals, the backward half the gradients.
 
     The backward half takes the residuals, then the cotangents of the floating results.
     """
@@ -110,7 +110,7 @@ class DerivativeHalves:
     forward: Differentiable
     backward: Differentiable
     residuals: tuple[int, ...]
-    """The place of each residual in a row of the inputs, the results and what is kept."""
+    """The place of each residual in a row of the inputs, the results and the new residuals."""
     tapes: tuple[int, ...]
     """The residuals that are tapes: no arrays, but objects that only the backward half reads."""
     unread: tuple[int, ...]

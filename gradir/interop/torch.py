@@ -42,7 +42,7 @@ def wrap(
 
     Gradients are differentiable to every order. `once_differentiable`: they are not, and the
     arguments are kept for backward only as far as the gradients read them. `policy` and
-    `memory_limit` are those of gradir.grad, `threads` that of gradir.jit.
+    `memory_limit` are as for gradir.grad, `threads` as for gradir.jit.
     """
     options = WrapOptions(policy, memory_limit, threads)
     return TorchFunction(function, options, once_differentiable)
@@ -96,7 +96,7 @@ class _Call(NamedTuple):
 
 
 class GradirCallOnce(torch.autograd.Function):
-    """A call of a program, of which the gradients have none."""
+    """A call of a program whose gradients have no gradients."""
 
     @classmethod
     def called(
@@ -163,7 +163,7 @@ class _Constant(torch.autograd.Function):
 
 
 class GradirCall(GradirCallOnce):
-    """A call of a program, of which the gradients are calls as well."""
+    """A call of a program whose gradients are calls as well."""
 
     @classmethod
     def called(

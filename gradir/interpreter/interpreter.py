@@ -53,7 +53,7 @@ Environment = dict[SSAValue, Array]
 def interpret(
     module: ModuleOp, function: str, arguments: Sequence[Any], out: object = None
 ) -> tuple[Array, ...]:
-    """The results of `@function`, NumPy arrays of the declared types: new ones, or those of `out`.
+    """The results of `@function`, NumPy arrays of the declared types: new ones, or from `out`.
 
     Raises ArgumentError where arguments do not have the types of the parameters.
     """

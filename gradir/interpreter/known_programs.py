@@ -30,7 +30,7 @@ KNOWN_OPS: frozenset[type[Operation]] = frozenset(
         *(scf.YieldOp, scf.ConditionOp),
     }
 )
-"""Ops that both run, beside those of gradir's own dialects."""
+"""Ops that both run, beside the ops of gradir's own dialects."""
 
 _OWN_DIALECTS = ("array", "nn", "grad", "comm", "loopnest")
 _BELOW = ("loopnest", "memref")

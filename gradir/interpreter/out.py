@@ -1,4 +1,4 @@
-"""`out` of the interpreter: arrays for results, some of which are read first."""
+"""`out` of the interpreter: arrays for results, some to be read before they are written."""
 
 from __future__ import annotations
 

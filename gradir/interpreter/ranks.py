@@ -26,7 +26,7 @@ class _Meeting:
 
 
 class Hub:
-    """The ranks, and what is on its way between them."""
+    """The ranks, and the messages on their way between them."""
 
     def __init__(self, ranks: int, groups: Groups):
         self.groups = {"world": range(ranks), **groups}

@@ -1,6 +1,6 @@
 """What this machine can do, measured: floating operations a second, and bytes of memory a second.
 
-Operations are those of independent chains of fused multiplications and additions in registers, on
+Operations are independent chains of fused multiplications and additions in registers, on
 one thread, times the threads. Memory is the faster of an array that is squared into another one and
 read into a sum, on all threads.
 """
@@ -53,7 +53,7 @@ class Limits:
 
 @cache
 def measured_limits(threads: int) -> Limits:
-    """The limits of this process's machine for so many threads, measured once: about 0.2 s."""
+    """The limits of this process's machine for `threads` threads, measured once: about 0.2 s."""
     target = host()
     flops = {bits: threads * _peak(target, bits) for bits in (32, 64)}
     return Limits(threads, flops, _bandwidth(threads))
@@ -69,7 +69,7 @@ def _peak(target: MachineTarget, bits: int) -> float:
 
 
 def chains(target: MachineTarget, bits: int, lanes: int) -> str:
-    """A function of `ROUNDS` rounds, in each of which every chain has one operation."""
+    """A function of `ROUNDS` rounds; in each round every chain has one operation."""
     scalar = "float" if bits == 32 else "double"
     kind = f"<{lanes} x {scalar}>"
     starts: list[str] = []

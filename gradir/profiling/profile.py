@@ -25,9 +25,9 @@ class Line:
 class Part:
     """One part of a call: a kernel at its source lines, a host call, a loop, waiting, the rest.
 
-    `calls` and `seconds` are those of one call of the function, on average. `ops` are the names of
-    what the part does. One call of a kernel takes `flops` operations on floats of `bits`, where
-    they are known, and touches so many `bytes`.
+    `calls` and `seconds` are averages over calls of the function. `ops` are the names of the ops
+    that the part runs. One call of a kernel takes `flops` operations on floats of `bits`, where
+    they are known, and touches `bytes` of memory.
     """
 
     kind: str
@@ -69,7 +69,7 @@ class Part:
 class Profile:
     """The parts of a function's calls, the longest first.
 
-    `seconds` is one call with clocks, of which the parts are the shares; `plain_seconds` is one
+    `seconds` is one call with clocks, and the parts share it; `plain_seconds` is one
     without. Both are averages of `runs` calls.
     """
 

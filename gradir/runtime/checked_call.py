@@ -67,7 +67,7 @@ class CheckedCall:
         return tuple(results)
 
     def _given_results(self, table: Any, entries: Sequence[object]) -> tuple[Array, ...]:
-        """The result arrays: those of `out`, or new ones for None."""
+        """The result arrays: from `out`, or new ones for None."""
         taken = [
             (table[word], table[word] + spec.nbytes)
             for word, spec in enumerate(self._inputs, self._first_input)

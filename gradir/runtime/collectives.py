@@ -217,7 +217,7 @@ def _check_ranks(group: str, ranks: int, size: int) -> None:
 
 
 def _check_sizes(kind: str, ranks: int, read: int, written: int) -> None:
-    """CommError where the arrays are not those of the kind; MPI writes as far as it is told."""
+    """CommError where the arrays do not fit the kind; MPI writes as far as it is told."""
     if kind == "all_gather":
         read *= ranks
     elif kind == "reduce_scatter":
@@ -254,12 +254,12 @@ class _Plan:
         return found
 
     def numbers(self, spec: ArraySpec) -> tuple[int, int]:
-        """Count and type of what is summed."""
+        """Count and type of an array whose numbers are summed."""
         found = getattr(mpi.mpi(), _MPI_TYPES[spec.dtype.name])
         return self.count(spec), mpi.handle(found)
 
     def bytes(self, spec: ArraySpec) -> tuple[int, int]:
-        """Count and type of what is only moved."""
+        """Count and type of an array that is only moved."""
         return self.count(spec, spec.dtype.itemsize), mpi.handle(mpi.mpi().BYTE)
 
     @property

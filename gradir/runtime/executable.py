@@ -47,7 +47,7 @@ class Executable(Recompiled):
     """One compiled function: `executable(*arrays, out=None)` gives a tuple of arrays.
 
     Inputs are NumPy arrays, CPU arrays that speak DLPack, and for rank 0 also Python numbers; dtype
-    and shape must be exactly those of the function. Contiguous arrays are read in place, others are
+    and shape must be exactly the function's. Contiguous arrays are read in place, others are
     copied. `out` holds one array, or None, for each result: C-contiguous, of the result's dtype
     and shape, sharing no memory with an input or another entry. Row slices are `RowSlices`, also in
     `out`, and a tape is an object that another function has returned.

@@ -33,13 +33,13 @@ from gradir.runtime.workers import Job, start
 class HostCalls:
     """The host calls of one program; its code calls this object, which must outlive the code.
 
-    `functions` are those that names in the program mean, as far as it does not hold them itself.
-    `address` is that of an array with a record for each call.
+    `functions` has the functions that the program names but does not hold itself.
+    At `address` begins an array with a record for each call.
     """
 
     def __init__(self, program: CompiledProgram, functions: Mapping[str, HostFunction]):
         self._program = program
-        # those of `comm`, by their numbers; they are made ready by the first call of their group
+        # collectives of `comm`, by number; they are made ready by the first call of their group
         self._collectives: dict[int, Collective | None] = {
             k: None for k, site in enumerate(program.host_calls) if is_collective(site)
         }

@@ -129,7 +129,7 @@ def _check_types(op: HostCallOp, call: HostCall) -> None:
 
 
 def _check_needs(op: HostCallOp, function: HostFunction) -> None:
-    """LocatedError for `deps` other than those of a custom op, which its backward relies on."""
+    """LocatedError for `deps` that differ from the custom op's: its backward relies on them."""
     if op.deps is None or not isinstance(function.function, NativeOperator):
         return
     seeded = op.differentiable(op.outputs)

@@ -34,7 +34,7 @@ def late(place: str, seconds: float | None) -> HostCallError:
 
 
 def _from_function_on(trace: TracebackType | None) -> TracebackType | None:
-    """A traceback without its first frames, those of gradir and of pools of threads."""
+    """A traceback without its first frames, which belong to gradir and to pools of threads."""
     while trace is not None:
         file = trace.tb_frame.f_code.co_filename
         if file != _POOL and not file.startswith(_PACKAGE):

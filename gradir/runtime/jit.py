@@ -124,7 +124,7 @@ class LoadedCode:
     def __init__(self, data: bytes, entries: Sequence[str], symbols: Mapping[str, int]):
         """Load an object file; `symbols` are the addresses of the functions that it calls.
 
-        `addresses` are those of its functions `entries`.
+        `addresses` says where the functions `entries` begin.
         """
         llvm = _llvm()
         library = llvm.JITLibraryBuilder().add_object_img(data)

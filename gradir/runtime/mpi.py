@@ -174,7 +174,7 @@ def _all_gathered(group: str, given: bytes) -> list[bytes]:
 
 
 class MpiWorld:
-    """This process among those of MPI's world, for the interpreter: arrays travel as pickles."""
+    """This process among MPI's processes, for the interpreter: arrays travel as pickles."""
 
     def rank(self, group: str) -> int:
         return communicator(group).rank

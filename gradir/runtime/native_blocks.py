@@ -133,7 +133,7 @@ class NativeBlock:
         return HostRecord(*parts)
 
     def run(self, given: Sequence[Array], made: Sequence[Array]) -> str | None:
-        """Call the function on arrays; what is wrong after a failure."""
+        """Call the function on arrays; the text of its error, or None after success."""
         written = [array for k, array in enumerate(made) if k not in self._unread]
         block = self._called([*given, *written])
         return self.failure(block.ctypes.data) if block[0] else None

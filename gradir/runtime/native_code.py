@@ -1,7 +1,7 @@
 """Native code with all that running it takes: what the compiler makes, and the disk keeps.
 
 The object file has no addresses of a process. It names the functions that it calls, and finds the
-records of its host calls by a symbol; the linker puts in those of this process.
+records of its host calls by a symbol; the linker puts in this process's records.
 """
 
 from __future__ import annotations

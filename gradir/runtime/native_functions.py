@@ -148,7 +148,7 @@ def _may_hold_code(address: int) -> bool:
 
 
 def _check_prototype(function: Any) -> None:
-    """NativeFunctionError for types that are declared and are not those of a gradir_op."""
+    """NativeFunctionError for declared types other than a gradir_op's."""
     result, arguments = function.restype, function.argtypes
     is_status = isinstance(result, type) and issubclass(result, (ctypes.c_int, ctypes.c_int32))
     is_call = arguments is None or (len(arguments) == 1 and issubclass(arguments[0], _POINTERS))

@@ -19,7 +19,7 @@ class WayNode(NamedTuple):
     """A node of a nesting before its children.
 
     `kind` is one of tree_call.py; `type` is the class that a value must have, or the function that
-    makes an OTHER one; `keys` are those of a DICT, or the value of a CONSTANT.
+    makes an OTHER one; `keys` are a DICT's keys, or the value of a CONSTANT.
     """
 
     kind: int
@@ -32,7 +32,7 @@ class Way:
     """The calls of one program by arguments of one nesting and with leaves of the same classes.
 
     `arguments` are the nodes of the tuple of positional arguments and of the dict of others.
-    `attempt` takes the flat tuple of leaves and returns that of the results, or None before a run;
+    `attempt` takes the flat tuple of leaves and returns the tuple of results, or None before a run;
     `alone` is a runner for one call at a time, and what raises the error that it left.
     """
 

@@ -58,7 +58,7 @@ class OperatorCall:
 
     @cached_property
     def _read(self) -> list[Places | None]:
-        """The tuples that are read; None for one of which nothing is there, though it could be."""
+        """The tuples that are read; None for one that could have entries, and has none."""
         return [p if not p or any(k is not None for k in p) else None for _, p in self.layout.read]
 
     @cached_property
@@ -185,7 +185,7 @@ class OperatorCall:
                 )
 
     def _require_made(self, given: Sequence[Array]) -> None:
-        """HostCallError where what is not written came with an input: an op before made it so."""
+        """HostCallError where an input has elements that the op before it left unwritten."""
         for k, array in enumerate(given):
             if is_floating(array.dtype) and (count := debug_unwritten(array)):
                 raise HostCallError(

@@ -47,7 +47,7 @@ class ThreadPool:
         return self._code.addresses[name]
 
     def grow(self, size: int) -> None:
-        """Have so many threads, the caller's included, or as many as the system gives."""
+        """Grow to `size` threads, the caller's included, or as many as the system gives."""
         with self._lock:
             while self.size < size and self._start(self.size):
                 self.size += 1
@@ -68,7 +68,7 @@ class ThreadPool:
         _c_function("pthread_attr_init")(attributes)
         _c_function("pthread_attr_setstacksize")(attributes, ctypes.c_size_t(STACK_BYTES))
         worker, thread = ctypes.c_void_p(self.function(text.WORKER)), ctypes.c_uint64()
-        # a thread inherits what is blocked: Python's own threads handle signals
+        # a thread inherits the blocked signals: Python's own threads handle signals
         before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         try:
             failed = _c_function("pthread_create")(

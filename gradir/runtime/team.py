@@ -60,7 +60,7 @@ class Team:
         return self._calls >= (CALLS_BEFORE * self._count if is_slow else 1)
 
     def note(self, size: int, elapsed: float, now: float) -> None:
-        """A call on so many threads took a time and ended now."""
+        """Note a call on `size` threads that took `elapsed` seconds and ended now."""
         if size == 1:
             self._note_alone(elapsed)
         else:

@@ -38,7 +38,7 @@ TYPES = frozenset({TensorType, MemRefType})
 
 
 class _Unknown(Exception):
-    """Something of which the program does not tell everything."""
+    """Raised where code depends on something beside the text of the program."""
 
 
 Facts: TypeAlias = Callable[[HostCallOp], list[Any] | None]
@@ -60,7 +60,7 @@ def fingerprint(ops: Iterable[Operation], facts: Facts = lambda op: None) -> str
 class _Writer:
     """Writes ops as one flat list of words, in which each list follows its length.
 
-    Values, blocks and attributes are numbers; `attributes` tells what those of attributes mean.
+    Values, blocks and attributes are numbers; `attributes` tells what an attribute's number means.
     """
 
     def __init__(self, facts: Facts) -> None:

@@ -67,7 +67,7 @@ class FaithfulPrinter(Printer):
 
 
 def _first_of(splat: DenseIntOrFPElementsAttr) -> DenseIntOrFPElementsAttr:
-    """A splat of at most one element, of which xDSL's text is as that of all."""
+    """One element of a splat; prints like the whole."""
     element = splat.get_element_type()
     data = splat.data.data[: element.compile_time_size]
     type_ = TensorType(element, [len(data) // element.compile_time_size])

@@ -17,7 +17,7 @@ LONG_SUM = 32
 
 
 def is_single_chain(op: ContractOp) -> bool:
-    """Whether the elements are single chains: those of the tiled kernel."""
+    """Whether the tiled kernel computes the elements, each by a single chain."""
     kinds = [cast(ShapedType, v.type).element_type for v in op.inputs[:2]]
     accumulator = op.accumulator_type
     if not isinstance(accumulator, Float32Type | Float64Type):

@@ -130,7 +130,7 @@ def bytes_of_type(type_: Attribute) -> int:
 
 
 def held_bytes(value: SSAValue) -> int:
-    """The bytes of a value during its life; of a tape those of its capacity, 0 for a growing or new
+    """The bytes of a value during its life; a tape's are its capacity's, 0 for a growing or new
     one."""
     return 0 if isinstance(value.owner, TapeNewOp) else held_bytes_of_type(value.type)
 

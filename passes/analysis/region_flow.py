@@ -17,7 +17,7 @@ from gradir.passes.analysis.region_ops import Runs, fixed_value, is_loop, slot_o
 from gradir.passes.analysis.region_ops import region_flow as region_flow
 
 MOST_EXECUTIONS = 1 << 63
-"""From this number on executions count as unknown: no tape has so many records."""
+"""From this number on executions count as unknown: no tape has as many records."""
 
 
 def yielded(block: Block) -> Sequence[SSAValue]:
@@ -28,7 +28,7 @@ def yielded(block: Block) -> Sequence[SSAValue]:
 
 
 def handed_through(result: OpResult) -> SSAValue | None:
-    """The value that a result of a region op equals: that of a region that runs once, or one that
+    """The value that a result of a region op equals: one of a region that runs once, or one that
     a loop carries unchanged; None if there is none."""
     flow, slot = region_flow(result.op), slot_of(result)
     if flow is None or slot is None or flow.runs is Runs.ONE_OF:

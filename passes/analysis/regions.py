@@ -31,7 +31,7 @@ def is_defined_in(value: SSAValue, op: Operation) -> bool:
 
 
 def values_read(op: Operation) -> Sequence[SSAValue]:
-    """The operands of an op, and those of the ops in its regions."""
+    """The operands of an op and of the ops in its regions."""
     if not op.regions:
         return op.operands
     return [operand for inner in op.walk() for operand in inner.operands]

@@ -26,7 +26,7 @@ class Families:
         return root
 
     def join(self, one: SSAValue, other: SSAValue) -> None:
-        """Merge two families; the root is that of `other`."""
+        """Merge two families; the root of `other` becomes the root of both."""
         self.above[self.of(one)] = self.of(other)
 
 

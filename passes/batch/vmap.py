@@ -46,7 +46,7 @@ class OnRows:
 
 
 class FunctionsOnRows:
-    """The functions of a program on so many rows, made as they are called."""
+    """The functions of a program on `size` rows, made as they are called."""
 
     def __init__(self, program: Program, size: int):
         self.program, self.size = program, size

@@ -255,8 +255,8 @@ def _fresh_buffer(
 def _branch_buffer(
     s: BufferState, op: Operation, result: OpResult, taken: set[SSAValue]
 ) -> SSAValue:
-    """The buffer that all branches fill: the one claimed, that of a value that a branch updates
-    or hands on and that dies here, or a new one."""
+    """The buffer that all branches fill: the one claimed, or the buffer of a value that a branch
+    updates or hands on and that dies here, or a new one."""
     candidates = [s.destinations.get(result)]
     for region in op.regions:
         if region.first_block is not None:

@@ -15,7 +15,7 @@ from gradir.passes.buffers.state import start_of
 
 
 def delay_updates(block: Block) -> None:
-    """Reorder a block and those of control flow in it."""
+    """Reorder a block and the blocks of control flow in it."""
     for inner in flow_blocks(block):
         _delay_in(inner)
 

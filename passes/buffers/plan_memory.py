@@ -57,7 +57,7 @@ class MemoryPlan:
     def svg(self, top: int = 0) -> str:
         """The plan as a picture: time to the right, the arena upward.
 
-        With `top`, so many bytes fill the height, for pictures that are compared.
+        `top` is the number of bytes that fill the height, for pictures that are compared.
         """
         return timeline_svg(self, top)
 
@@ -177,7 +177,7 @@ def _bytes(type_: Attribute) -> int:
 def assign_offsets(ranges: list[Range]) -> MemoryPlan:
     """Offsets for live ranges: by size, the lowest that no overlapping range occupies."""
     placed: list[PlannedBuffer] = []
-    # what is placed, sorted by offset: offset, aligned end, first and last position
+    # the placed ranges, sorted by offset: offset, aligned end, first and last position
     taken: np.ndarray[Any, np.dtype[Any]] = np.zeros((4, 0), _offset_type(ranges))
     for name, size, first, last in sorted(ranges, key=lambda r: (-r[1], r[2])):
         starts, ends, *_ = taken[:, (taken[2] <= last) & (first <= taken[3])]

@@ -1,7 +1,7 @@
 """What gradir-bufferize knows while it walks: where each value lies, and what each buffer holds.
 
 A buffer may be written to by an op if every value that it holds is read for the last time there.
-Claims say in advance in which buffer a value would best be computed: that of a result, or the one
+Claims say in advance in which buffer a value would best be computed: a result's, or the one
 that a loop carries it in.
 """
 
@@ -89,7 +89,7 @@ class BufferState:
         return self._holders.get(root_of(buffer), set())
 
     def place(self, value: SSAValue, buffer: SSAValue, beside: bool = False) -> None:
-        """`value` lies in `buffer` now; in place of what was there, unless `beside`."""
+        """`value` lies in `buffer` now; in place of other values there, unless `beside`."""
         self.values[value] = buffer
         root = root_of(buffer)
         if root in self._holders:

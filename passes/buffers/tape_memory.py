@@ -27,7 +27,7 @@ _MANY = 1 << 48
 
 
 class TapeMemory(ABC):
-    """Where the records of a family of tapes are, and what is pushed there."""
+    """Where the records of a family of tapes are, and the ops that push there."""
 
     def __init__(self, s: BufferState, type_: TapeType, buffers: Sequence[SSAValue]):
         self.s, self.type, self.buffers = s, type_, buffers
@@ -110,7 +110,7 @@ class GrowingTape(TapeMemory):
         return self.s.emit(WindowOp(self.buffers[0], at, self.element_type(k)), op).results[0]
 
     def count_before(self, count: SSAValue, row: SSAValue) -> SSAValue:
-        # what was reserved: after an error no row is used that has no room
+        # the reserved row: after an error no row is used that has no room
         return row
 
 
@@ -147,7 +147,7 @@ def parameters(type_: TapeType, is_result: bool) -> list[MemRefType[Attribute]]:
 
 
 def column_types(type_: TapeType) -> list[MemRefType[Attribute]]:
-    """The buffers of a tape's columns: they always have a row, for what is done after an error."""
+    """The buffers of a tape's columns; each has a row, for code that runs after an error."""
     assert type_.records is not None
     rows = max(type_.records, 1)
     return [MemRefType(_element(c), [rows, *_shape(c)]) for c in type_.columns]

@@ -93,8 +93,8 @@ class Tapes:
     # Tapes that come in and go out.
 
     def _take_arguments(self, grow: Container[SSAValue]) -> None:
-        """The memory of the tapes that are arguments: the caller's, or a copy of what is there,
-        for the families that get further records; those without a capacity get none."""
+        """The memory of the tapes that are arguments: the caller's, or a copy of it for the
+        families that get further records; tapes without a capacity get none."""
         for argument, slots in self.arguments.items():
             type_, family = tape_type(argument), self._families.of(argument)
             if type_.records is None:

@@ -224,7 +224,7 @@ def _checked(s: BufferState, op: Operation, index: SSAValue, bound: int) -> SSAV
 
 
 def _is_below(index: SSAValue, bound: int) -> bool:
-    """A constant, an induction variable with constant bounds, or what was checked before."""
+    """A constant, an induction variable with constant bounds, or an index checked before."""
     number = constant_integer(index)
     if number is not None:
         return 0 <= number < bound

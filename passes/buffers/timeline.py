@@ -1,4 +1,4 @@
-"""A memory plan to look at: what is stored and freed when, as text, and as a picture.
+"""A memory plan to look at: when each buffer is stored and freed, as text, and as a picture.
 
 Which buffers hold cotangents or recomputed values is read from their names (`value_names.py`).
 """

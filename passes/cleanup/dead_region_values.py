@@ -130,7 +130,7 @@ class _Marks:
             self._mark(push.columns[column] for push in self.pushes.get(family, ()))
 
     def _tapes_without_columns(self) -> list[SSAValue]:
-        """Tapes of which only the size is needed: a record keeps one of its columns."""
+        """Tapes that only need their size: a record keeps one of its columns."""
         return [
             pushes[0].tape
             for family, pushes in self.pushes.items()

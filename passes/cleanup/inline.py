@@ -74,7 +74,7 @@ def _flatten(
 def inline_call(call: CallOp, callee: FuncOp, joined: bool = False) -> list[CallOp]:
     """Replace one call; returns the calls in the inlined code.
 
-    `joined`: for a derivative whose sums are those of the call (grad.join).
+    `joined`: for a derivative that sums as the call does (grad.join).
     """
     block, body = call.parent, only_block(callee)
     assert block is not None

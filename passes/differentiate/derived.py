@@ -29,7 +29,7 @@ class DifferentiatedLoop:
     """A loop of the source through which cotangents flow, and its policy.
 
     `state` are the types of the carried values in a snapshot; None if no value changes.
-    `record_bytes` are those of an iteration's records on the loop's tapes, inner loops aside.
+    `record_bytes` counts an iteration's records on the loop's own tapes, without inner loops'.
     """
 
     op: Operation
@@ -44,7 +44,7 @@ class Derived:
 
     `backward` reads values of `forward` freely; its arguments are the cotangents, then the given
     gradients to add to: `added` maps places of gradients to these. `tapes` are the last arguments
-    of both. `loops` are those of the source, in program order.
+    of both. `loops` are loops of the source, in program order.
     """
 
     source: FuncOp

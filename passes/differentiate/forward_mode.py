@@ -125,7 +125,7 @@ class ForwardMode:
         return Emitter(self.block, op.location)
 
     def take_over(self, op: Operation, made: Operation, active: Sequence[int]) -> None:
-        """Map the results of `op` to those of `made`; behind them are the active ones' tangents."""
+        """Map results of `op` to results of `made`, which end with the active ones' tangents."""
         count = len(op.results)
         for result, ours in zip(op.results, made.results, strict=False):
             ours.name_hint = result.name_hint

@@ -28,7 +28,7 @@ Selector = int | str
 class Target:
     """A requested value, its name in the derivative, and the form of its gradient.
 
-    Forms are those of requests.py, and "rows" of a callee's argument: row slices where its ops
+    requests.py defines the forms, and "rows" for a callee's argument: row slices where its ops
     offer these, else a tensor.
     """
 

@@ -32,7 +32,7 @@ from gradir.passes.differentiate.call_dependence import callee_of
 from gradir.passes.differentiate.program import Program
 
 Pattern = tuple[FuncOp, tuple[int, ...], tuple[int, ...], tuple[int, ...]]
-"""A callee, its active arguments and results, and those of the arguments that are tables."""
+"""A callee, its active arguments, its active results, and which of these arguments are tables."""
 
 
 def call_pattern(
@@ -46,7 +46,7 @@ def call_pattern(
 
 
 class Tables:
-    """Some values of a function, and their reads; `activity` is that of the function."""
+    """Some values of a function, and their reads; `activity` belongs to that function."""
 
     def __init__(self, program: Program, activity: Activity, tables: Iterable[SSAValue]):
         self.program = program

@@ -31,7 +31,7 @@ def pushed_forward(
     emitter: Emitter,
     gates: Gates,
 ) -> Sequence[SSAValue | None]:
-    """Append the tangents of the wanted results of an op, given those of its operands.
+    """Append the tangents of the wanted results of an op, given its operands' tangents.
 
     None is 0. The op is in the emitter's block.
     """

@@ -30,7 +30,7 @@ from gradir.passes.fusion.views import Input, inline_views, inputs_of
 
 
 def fuse(module: ModuleOp) -> None:
-    """Fuse the loop nests of every function; those of regions with several blocks stay."""
+    """Fuse the loop nests of every function, but not in regions with several blocks."""
     for function in module.walk():
         if isinstance(function, FuncOp) and not function.is_declaration:
             for outer in function.body.blocks:
@@ -44,7 +44,7 @@ def fuse_block(block: Block) -> None:
     require_tensors(block, "gradir-fuse")
     inline_views(block)
     remove_dead_ops(block)
-    # so that what is read late is made late, and fuses with its readers
+    # so that values with late readers are made late, and fuse with these
     reorder(block, sunk_order(Memory(block)))
     groups = Grouping(block).groups
     for group in groups:
@@ -107,7 +107,7 @@ class _Merged:
         return op
 
     def _take_body(self, op: LoopOp) -> None:
-        """Move the ops of a body; its arguments become those of the merged body."""
+        """Move the ops of a body; the merged body's arguments replace its own."""
         body = op.body.block
         hidden = op.HIDDEN_INPUTS
         arguments = list(body.args)[1 if hidden else 0 :]

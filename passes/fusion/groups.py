@@ -27,7 +27,7 @@ from gradir.passes.fusion.views import is_stored_as_yielded
 MOST_INPUTS = 64
 # A nest of more ops than this gains nothing over two, and takes long to compile.
 MOST_OPS = 256
-# Results so many times smaller than what is read for them may wait for their readers.
+# Results this many times smaller than the tensors read for them may wait for their readers.
 SMALL = 16
 
 
@@ -36,10 +36,10 @@ class FusionGroup:
     """Ops that will run as one: a contraction, if there is one, then nests.
 
     `space` is the iteration space, None where nothing may join; `reduced` the dimensions that its
-    reductions leave out. `members`, `needs` and `readers` are masks of positions; `readers` are
-    those of all results, members among them. `inputs` are the values from outside, and whether each
+    reductions leave out. `members`, `needs` and `readers` are masks of positions; `readers` read
+    any of the results, members among them. `inputs` are the values from outside, and whether each
     is read only where the iteration stands. `place` is the position at which it runs, as near as
-    what it needs allows.
+    its needs allow.
     """
 
     ops: list[Operation]
@@ -203,7 +203,7 @@ class Grouping:
             return False
         if self._waits_for_more(late, early):
             return False
-        # `late` may have grown by members that stand before those of `early`
+        # `late` may have grown by members that stand before members of `early`
         in_place = self._reads_in_place(early, late) and self._reads_in_place(late, early)
         return in_place and not self._between(early, late)
 
@@ -233,7 +233,7 @@ class Grouping:
         )
 
     def _larger_than(self, iterations: int) -> int:
-        """The positions of the loop ops with at least so many iterations."""
+        """The positions of the loop ops with at least this many iterations."""
         if iterations not in self._large:
             self._large[iterations] = sum(
                 1 << position

@@ -110,7 +110,7 @@ class _Waiting:
                 self.run_all([op for r in before.results for op in readers.get(r, ())])
 
     def run_all(self, ops: Sequence[Operation]) -> None:
-        """Append those of some ops that are put off."""
+        """Append the ops that are put off."""
         for op in ops:
             if op in self.waiting:
                 self.run(op)

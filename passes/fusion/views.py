@@ -22,8 +22,8 @@ from gradir.dialects.building.body import computes
 from gradir.dialects.loopnest.loopnest import ContractOp, IndexOp, LoopOp, NestOp, scalar_type
 from gradir.passes.analysis.edits import erase
 
-# Results so many times larger than all that is read for them are computed where they are read, by
-# so many ops at most of those that take one instruction.
+# Results SMALL times larger than the tensors read for them are computed where they are read, if
+# they take at most MOST_SPREAD_OPS ops of one instruction each.
 SMALL, MOST_SPREAD_OPS = 16, 12
 _CHEAP = (
     IndexOp, arith.ConstantOp, arith.AddfOp, arith.SubfOp, arith.MulfOp, arith.NegfOp, arith.AddiOp,
@@ -70,7 +70,7 @@ def is_stored_as_yielded(op: LoopOp, number: int) -> bool:
 
 
 def _inline_into(op: LoopOp) -> None:
-    """Replace op's inputs by those of their producers for as long as that is free."""
+    """Read the producers' inputs in place of their results for as long as that is free."""
     while any(isinstance(value.owner, NestOp) for value in op.inputs):
         for k, one in enumerate(inputs_of(op)):
             producer = one.value.owner

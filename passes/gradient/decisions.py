@@ -45,7 +45,7 @@ Search: TypeAlias = Callable[[Derivation], Decision]
 
 
 def decided(search: Search, note: Note, derivation: Derivation) -> Decision:
-    """The decision that is remembered, or that of a search."""
+    """The decision that is remembered, or else a new one by `search`."""
     found = _restored(note.read(), derivation)
     if found is None:
         found = search(derivation)

@@ -1,7 +1,7 @@
 """Derivatives of functions with dynamic shapes: a placeholder until the shapes are known.
 
 Its body is one grad.derivative, which gradir-specialize replaces. A derivative depends on extents
-(that of a mean divides by the number of elements), so that it is made when they are known.
+(a mean's divides by the number of elements), so that it is made when they are known.
 """
 
 from __future__ import annotations

@@ -143,7 +143,7 @@ def _run_under(
     """The derivative of a copy of the source on whose loops the policies are written.
 
     So loops that are copied into the derivative bring these policies along, and the source stays as
-    it is. The loops of the result are those of the source.
+    it is. The result has the source's own loops.
     """
     values: dict[SSAValue, SSAValue] = {}
     copy = given.source.clone(values)

@@ -44,7 +44,7 @@ class Measure(Protocol):
 def measured_peak(
     measure: Measure, derived: Derived, candidate: Candidate | None, derivation: Derivation
 ) -> int:
-    """The bytes of the arena, plus those of residuals between functions; without a candidate, for
+    """The bytes of the arena and of the residuals between functions; without a candidate, for
     the derivative as it is."""
     module, functions = made_functions(derived, candidate, derivation)
     between = 0

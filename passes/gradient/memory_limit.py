@@ -43,8 +43,8 @@ from gradir.passes.recompute.tape_limits import has_growing, limit_tapes
 # For a program of n ops, OPS_TO_MEASURE / n plans are measured.
 OPS_TO_MEASURE = 24_000
 FEWEST, MOST = 6, 48
-# With several settings of loops, each of which takes LOWERS times the memory of the one before: the
-# number of all plans; and of those per setting, if straight-line code is no SMALL part of it.
+# With several settings of loops, where each takes LOWERS times the memory of the one before: the
+# number of all plans; and the number per setting, if straight-line code is no SMALL part of it.
 MOST_WITH_LOOPS, FEWEST_OF_SETTING = 18, 3
 LOWERS, SMALL = 0.75, 0.05
 
@@ -90,8 +90,8 @@ class MemoryLimit:
 
 @dataclass(frozen=True)
 class Policy:
-    """A policy by its name: `auto`, the plan of the lowest peak among those of hardly more time; or
-    one of kept values, unless keeping all takes less memory.
+    """A policy by its name: `auto`, the plan of the lowest peak among plans of hardly more time;
+    or one of kept values, unless keeping all takes less memory.
     """
 
     name: str

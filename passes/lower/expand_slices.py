@@ -157,7 +157,7 @@ def _moved(given: DictionaryAttr, results: Mapping[int, int]) -> DictionaryAttr:
 
 
 def expanded(types: Sequence[Attribute]) -> list[Attribute]:
-    """The types of values; for slices those of both parts."""
+    """The types of values; for row slices the types of both parts."""
     found: list[Attribute] = []
     for type_ in types:
         found += [type_.indices, type_.values] if is_slices(type_) else [type_]

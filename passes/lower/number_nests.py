@@ -30,7 +30,7 @@ class NumberNests:
     """The open nests of a block.
 
     Numbers of one nest wait for each other. So a nest has one shape, and one place of the last
-    other op that its numbers depend on; what is made of constants alone stays for its readers. In
+    other op that its numbers depend on; numbers made of constants alone stay by their readers. In
     loops there are no such nests: `gradir-scalarize` decides there for each op.
     """
 

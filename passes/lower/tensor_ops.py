@@ -1,5 +1,5 @@
-"""gradir-lower: ops of the `tensor` dialect that move several elements, and those of `arith` and
-`math` on tensors, as loop nests.
+"""gradir-lower: `tensor` ops that move several elements, and `arith` and `math` ops on tensors, as
+loop nests.
 
 A contiguous slice at a run-time place stays: gradir-bufferize makes it a window.
 """

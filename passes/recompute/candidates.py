@@ -95,7 +95,7 @@ def nearly_free(derived: Derived, mode: str, costs: Costs, most: int) -> list[Ca
     """Of `most` candidates, those that take hardly more time than the first, cheapest first.
 
     They repeat no reduction: its readers wait for it and pass over memory once more, so that it
-    takes more time than its flops and bytes. The time of contractions is that of their flops.
+    takes more time than its flops and bytes. A contraction takes the time of its flops.
     """
     ops = [op for block in (derived.forward, derived.backward) for op in block.ops]
     limit = LITTLE * sum(costs.of(op).seconds for op in ops)
@@ -166,8 +166,8 @@ class _Family:
 
 
 def _estimate(plan: Rematerialization) -> int:
-    """The bytes of stored values, plus those of the largest group of recomputed values: the values
-    of a group are computed one from another."""
+    """The bytes of stored values and of the largest group of recomputed values: the values of a
+    group are computed one from another."""
     families = Families()
     for value in plan.recomputed:
         for other in captured(value.owner) if isinstance(value.owner, Operation) else ():

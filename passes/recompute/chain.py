@@ -36,7 +36,7 @@ class Stretch:
     """A block of the chain: its residuals, and the cost of a run.
 
     `cheap` are the nearly free residuals, recomputed in `cheap_seconds`. `alive` are the values
-    made before the block and read in it or behind it. `bytes` are those of all residuals.
+    made before the block and read in it or behind it. `bytes` counts all residuals.
     """
 
     alive: Mask

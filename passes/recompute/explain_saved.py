@@ -1,6 +1,6 @@
 """A table for people of a derivative's kept values and their reasons, one line per value.
 
-A tape without a capacity grows while the program runs; its bytes are those of a record.
+A tape without a capacity grows while the program runs; the table has the bytes of one record.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from gradir.passes.recompute.tape_limits import grows
 class Saved:
     """A residual: a value of the forward code that the backward code reads.
 
-    `bytes` is its size, None for a growing tape. `reader` is the first op that reads it; `cost` is
-    that of the value's op, None for an argument.
+    `bytes` is its size, None for a growing tape. `reader` is the first op that reads it; `cost`
+    is what its op costs again, None for an argument.
     """
 
     value: SSAValue

@@ -26,8 +26,8 @@ def keep_as_bits(derived: Derived, costs: Costs) -> None:
 
 
 def _readers_behind_waits(derived: Derived, value: SSAValue, costs: Costs) -> list[Operation]:
-    """The ops of the backward code that read a value, and also what was computed from all of it:
-    by an op that waits, and ops after that."""
+    """The ops of the backward code that read a value, and also a result that needs all of it: one
+    computed by an op that waits, or after that op."""
     near, behind = {value}, set[SSAValue]()
     for op in (*derived.forward.ops, *derived.backward.ops):
         read = values_read(op)

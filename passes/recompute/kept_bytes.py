@@ -1,9 +1,9 @@
 """A lower bound of the bytes of a set of kept values, for any fusion and schedule.
 
-When the last kept value is computed, other kept values are in memory as a whole: those from which
-it is computed, and of which a contraction that depends on it reads all elements later. Other
-readers prove nothing: fusion may run them early, and keep their result, a mask or a sum, in place
-of the value.
+When the last kept value is computed, two kinds of other kept values are in memory as a whole: the
+ones it is computed from, and the ones whose elements are all read later, by a contraction that
+depends on it. Other readers prove nothing: fusion may run them early, and keep their result, a
+mask or a sum, in place of the value.
 """
 
 from __future__ import annotations

@@ -144,7 +144,7 @@ class _Outliner:
         return node
 
     def _cycle(self, path: list[Node], level: MarkedStage | None) -> Exception:
-        """The error for a cycle of nodes, each of which reads the next."""
+        """The error for a cycle of nodes: each reads the next."""
         stages = [node for node in path if isinstance(node, MarkedStage)]
         if len(stages) > 1:
             return crossing(stages)

@@ -177,7 +177,7 @@ def leak(op: Operation, value: SSAValue, stage: MarkedStage) -> PassError:
 
 
 def crossing(stages: Sequence[MarkedStage]) -> PassError:
-    """The error for a cycle of stages, each of which reads a result of the next."""
+    """The error for a cycle of stages: each reads a result of the next."""
     notes = [note for stage in stages for note in _ends_of(stage)]
     return PassError(
         "grad.start_checkpoint: stages must nest or follow each other, got "

@@ -43,7 +43,7 @@ class Branch:
     and its tapes.
 
     The backward code yields the cotangents of `captured`, the row slices of `tables`, two values
-    for each, the masks that cross the border with those of `captured`, and its tapes.
+    for each, the masks that cross the border with the cotangents of `captured`, and its tapes.
     """
 
     inner: Differentiator

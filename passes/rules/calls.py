@@ -44,9 +44,9 @@ from gradir.passes.rules.custom_vjp import (
 class Key:
     """A callee, its active arguments and results, and the bound of its executions.
 
-    The bound is 1 for a callee without loops, which needs no tapes. `tables` are those of the
-    active arguments whose gradients may be row slices: the backward half returns two values for
-    those that are (`Program.rows_read`).
+    The bound is 1 for a callee without loops, which needs no tapes. `tables` are the active
+    arguments whose gradients may be row slices: the backward half returns two values for each
+    whose gradient is (`Program.rows_read`).
     """
 
     callee: FuncOp

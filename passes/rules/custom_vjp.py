@@ -77,7 +77,7 @@ def _returned(function: FuncOp) -> Sequence[SSAValue]:
 def shell(function: FuncOp) -> FuncOp:
     """`@f(args) { return @f(args) }`, with the names and attributes of @f.
 
-    The derivative of a function with a custom vjp is that of a call of it.
+    A function with a custom vjp has the derivative of this call of it.
     """
     inputs, outputs = function.function_type.inputs.data, function.function_type.outputs.data
     block = Block(arg_types=inputs)

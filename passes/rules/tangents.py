@@ -31,7 +31,7 @@ from gradir.passes.rules.custom_vjp import custom_of, tangent_function
 
 
 def push_join(work: ForwardMode, op: JoinOp) -> None:
-    """The tangent of a join is that of its operand."""
+    """The tangent of a join is its operand's tangent."""
     work.copy(op)
     work.set_tangents(op.results, [work.tangent.get(o) for o in op.operands], work.emitter(op))
 
@@ -51,7 +51,7 @@ def push_host_call(work: ForwardMode, op: HostCallOp) -> None:
 
 
 def push_call(work: ForwardMode, op: CallOp) -> None:
-    """A call of @g_jvp, from tangents of active arguments to those of active results.
+    """A call of @g_jvp, from tangents of active arguments to tangents of active results.
 
     A declared one is for all floating arguments and results.
     """
@@ -92,7 +92,7 @@ def push_branches(work: ForwardMode, op: Operation) -> None:
 def push_loop(work: ForwardMode, op: Operation) -> None:
     """The same loop, whose active slots carry tangents too.
 
-    Each region reads the slots of one group, and sets those of the next one; the first group has
+    Each region reads the slots of one group, and sets the slots of the next; the first group has
     the initial values, and the last one the results.
     """
     flow, is_active = _flow(op), work.activity.is_active

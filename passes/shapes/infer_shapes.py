@@ -60,7 +60,7 @@ class ShapeInference:
 
     def __init__(self, block: Block, rules: Mapping[type[Operation], Rule] | None = None):
         self.block = block
-        # Known integers beside those of arith.constant.
+        # Known integers beside the results of arith.constant.
         self.numbers: dict[SSAValue, int] = {}
         # The axes whose extents are an op's operands.
         self.sized = {op: open_axes(op.results[0].type) for op in block.walk() if is_sized(op)}
@@ -165,7 +165,7 @@ class ShapeInference:
             raise PassError(f"{op.name}: {error}", op) from None
 
     def _trace_back(self, op: TensorOp) -> None:
-        """Extents of operands from those of results: a probe extent shows their places."""
+        """Extents of operands from result extents: a probe extent shows their places."""
         for operand in op.operands:
             if not is_open(operand.type):
                 continue

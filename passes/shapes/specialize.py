@@ -51,7 +51,7 @@ from gradir.passes.shapes.name_values import (
 )
 
 Shape: TypeAlias = Sequence[int] | None
-"""The shape of an argument; None for that of its type."""
+"""The shape of an argument; None for its type's own shape."""
 
 Differentiate: TypeAlias = Callable[[ModuleOp, str, DerivativeOp], FuncOp]
 """Makes the function of a grad.derivative, from a function's name."""
@@ -250,7 +250,7 @@ class Specializer:
         self._opened: list[str] = []
 
     def specialize(self, function: FuncOp) -> None:
-        """Infer all shapes of a function from those of its arguments."""
+        """Infer all shapes of a function from its arguments' shapes."""
         block = only_block(function)
         replacing: dict[Operation, FuncOp] = {}
 

@@ -40,7 +40,7 @@ def append_loss(
 ) -> FuncOp:
     """Add `@into` (by default `@f_loss`): the loss `@loss` of the `joined` results of `@function`.
 
-    Its arguments are those of the function and the loss's further ones, with their attributes.
+    It takes the function's arguments and the loss's further ones, with their attributes.
     Located PassError where the two do not fit.
     """
     source, second = callable_named(module, function), callable_named(module, loss)

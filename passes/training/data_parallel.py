@@ -7,7 +7,7 @@ loss, averaged over all ranks. Each rank gets its own shard of the batch, of the
 written for; what depends on no shard is alike on all ranks, as parameters and state are.
 
 With `deterministic=S` the batch has S shards, of that type, and a rank S / ranks of them. The step
-takes them one after the other, and all sums are those of neighbours: so S shards give the same bits
+takes them one after the other, and adds neighbours in all sums: so S shards give the same bits
 for any number of ranks.
 
 A comm.all_gather of the group `all_shards` is over all shards, of one rank and of several: so the
@@ -351,7 +351,7 @@ class _Step:
 
 
 def _is_gathered(result: SSAValue) -> bool:
-    """Whether a result is read, and that only to gather those of all shards."""
+    """Whether a result is read, and only by ops that gather it from all shards."""
     readers = [use.operation for use in result.uses]
     return bool(readers) and all(_gathers_shards(op) for op in readers)
 

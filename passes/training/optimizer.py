@@ -1,8 +1,8 @@
 """An optimizer's function in gradir-train-step: (params, grads, state) -> (params', state').
 
 A gradient is one argument of the parameter's type, or row slices: one `!grad.slices`, or two, the
-indices (i64) and the values. So the signature says in which form a gradient is wanted, and what is
-state: the arguments behind the gradients. One of these may be a factor of the loss, and then has
+indices (i64) and the values. So the signature says in which form a gradient is wanted, and where
+the state is: behind the gradients. One of these arguments may be a factor of the loss, and then has
 the attribute grad.loss_scale.
 """
 
@@ -28,7 +28,7 @@ def gradient_places(source: FuncOp, params: Sequence[int], update: FuncOp) -> li
     """The arguments of an optimizer that are the gradient of each parameter.
 
     One, or two for row slices: indices, where no parameter has a gradient, and values. PassError
-    unless the optimizer has so many arguments, and a new value for each parameter and state.
+    unless the optimizer has these arguments, and a new value for each parameter and state.
     """
     inputs, outputs = update.function_type.inputs.data, update.function_type.outputs.data
     count, made = len(params), list[range]()

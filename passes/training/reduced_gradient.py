@@ -30,7 +30,7 @@ from gradir.passes.training.calls import returned
 class Reduction:
     """How gradients are averaged: over `ranks` of a group, with `parts` shards on each.
 
-    `is_ordered`: in sums of neighbours. A bucket has at least so many bytes, but for the last.
+    `is_ordered`: in sums of neighbours. A bucket has `bucket_bytes` or more, but for the last.
     """
 
     group: str
@@ -40,7 +40,7 @@ class Reduction:
     bucket_bytes: int
 
     def mean(self, total: Value, type_: Attribute) -> Value:
-        """The mean over all shards, from the sum over those of this rank."""
+        """The mean over all shards, from the sum over this rank's shards."""
         ordered = True if self.is_ordered else None
         summed = AllReduceOp.on(total, ranks=self.ranks, group=self._named, ordered=ordered)
         return narrowed(summed / (self.ranks * self.parts), type_)

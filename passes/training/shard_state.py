@@ -2,8 +2,8 @@
 
     @step(params, state, batch) -> (params', state', loss)     calls  @f_grad
 
-becomes `@step_sharded`, of which some arguments are this rank's parts (passes/training/parts.py),
-and the results of their numbers, which are their new values, too. What works element by element is
+becomes `@step_sharded`. Some of its arguments are this rank's parts (passes/training/parts.py),
+and so are the results of the same numbers, their new values. What works element by element is
 done on parts, each rank its own; what does not and reads parts is refused. A gradient that is read
 in parts is a part where @f_grad makes it (`@sharded_f_grad`), so that gradir-data-parallel adds it
 up by reduce_scatter. Other results are gathered. A parameter in parts is gathered in @f_grad, for

@@ -1,7 +1,7 @@
-"""gradir-shard-state: a derivative's function of parameters in parts, that gives gradients so.
+"""gradir-shard-state: make a derivative take and return shards.
 
-Both follow from the call: operands that are parts, and results of which parts are read. What else
-reads such a result, as a norm of all gradients, has it gathered.
+The call decides which: its operands that are parts, and its results that are read in parts. Other
+readers of such a result, as a norm of all gradients, have it gathered.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def _outer(op: Operation, block: Block) -> Operation:
 
 
 def _call(call: CallOp, callee: FuncOp, given: dict[int, list[Operation]], parts: Parts) -> None:
-    """The call of the copy in place of that of the whole function."""
+    """Call the copy in place of the whole function."""
     outputs = callee.function_type.outputs.data
     made = CallOp(callee.sym_name.data, call.operands, outputs)
     made.location = call.location

@@ -75,7 +75,7 @@ def train_step(
 
     `wrt` are indices or names of the parameters, by default all floating arguments that are not
     carried or marked {grad.inactive}. Arguments with grad.in_out or grad.state are carried, and
-    those of `carry`. `policy` and `memory_limit` are those of gradir-gradient. With `in_place`, the
+    arguments in `carry`. `policy` and `memory_limit` go to gradir-gradient. With `in_place`, the
     new values lie in the buffers of the old ones. Located PassError where the functions do not fit.
     """
     source, update = callable_named(module, function), callable_named(module, optimizer)

@@ -93,7 +93,7 @@ def _doubt(op: Operation) -> PassError | None:
 
 
 def _types_of(op: Operation) -> Iterator[Attribute]:
-    """The types of operands, results and arguments of blocks (those of a program are its own)."""
+    """The types of operands, results and arguments of blocks (a program owns its arguments)."""
     yield from op.operand_types
     yield from op.result_types
     if not isinstance(op, LoopOp | ForallOp):

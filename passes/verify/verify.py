@@ -52,7 +52,7 @@ def verify(module: Operation) -> None:
 
 
 def verify_function(module: ModuleOp, function: FuncOp) -> None:
-    """`verify` for one function of a module, the others of which were verified before."""
+    """`verify` for one function of a module whose other functions were verified before."""
     with assuming([]):
         verifier = _Verifier()
         verifier.symbols = verifier.collect_symbols(module)

@@ -110,7 +110,7 @@ class Backward:
             self._earliest.setdefault(name, 0)
 
     def _active_versions(self) -> set[Version]:
-        """The versions that depend on what is wanted; without `wrt`, on what is no constant."""
+        """The versions that depend on a blob of `wrt`; without `wrt`, on more than constants."""
         steps = self.replay.steps
         if self.wrt is not None:
             active = {(name, self._earliest[name]) for name in self.wrt}

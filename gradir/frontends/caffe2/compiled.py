@@ -53,7 +53,7 @@ class _Fetched:
         return [self._value(run, name, rows) for name, rows in self.rows.items()]
 
     def _require_shape(self, run: Lowering, version: tuple[str, int], gradient: str) -> None:
-        """OperatorError where a blob's gradient is that of a sum that it was broadcast into."""
+        """OperatorError where a blob was broadcast into a sum and has the sum's gradient."""
         blob, found = run.values[version], _blob(run, gradient)
         if blob.shape != found.shape:
             name, shape = version[0], list(blob.shape)
@@ -136,7 +136,7 @@ def _array(spec: Any) -> Any:
 
 
 def _signature(count: int) -> Signature:
-    """Parameters without names that values could get before they get those of blobs."""
+    """Parameters without names, so that values get no other names before the blobs' own."""
     kind = Parameter.POSITIONAL_ONLY
     return Signature([Parameter(f"_{k}", kind) for k in range(count)])
 
@@ -145,7 +145,7 @@ class CompiledNet:
     """A net as native code: `run(feeds) -> arrays`, both by blob.
 
     It is compiled at the first call with arrays of some shapes and types, and kept for others of
-    these. After a call, `module`, `plan` and `llvm_ir` are those of that call, as gradir.compile
+    these. After a call, `module`, `plan` and `llvm_ir` show that call, as gradir.compile
     has them.
     """
 
@@ -157,7 +157,7 @@ class CompiledNet:
         self._last: Program | None = None
 
     def __call__(self, feeds: Mapping[str, Any]) -> dict[str, np.ndarray[Any, Any]]:
-        """The arrays of what is fetched. `feeds` has one for each external input."""
+        """The fetched arrays. `feeds` has one for each external input."""
         if not isinstance(feeds, Mapping):
             raise ArgumentTypeError(f"feeds: expected a dict of arrays, got {type(feeds).__name__}")
         arrays = [np.asarray(value) for value in _by_name(self._net, feeds)]

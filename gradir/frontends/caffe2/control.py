@@ -107,7 +107,7 @@ def do(
     *operands: Any, op: Operator, run: Run, net: Any, inner_blobs: Any = None,
     outer_blobs_idx: Any = None, reuse_workspace: int = 0,
 ) -> Any:  # fmt: skip
-    """The net in a workspace of its own, of which some names stand for blobs around it."""
+    """The net in a workspace of its own, where some names stand for blobs around it."""
     scope = _scope(op)
     blobs = dict(zip(scope.operands, operands, strict=True))
     inside = {n: blobs[outer] for n, outer in scope.private.items() if outer in blobs}

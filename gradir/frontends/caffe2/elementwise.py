@@ -19,7 +19,7 @@ INPUT, OUTPUT, NOTHING = ("in0",), ("out0",), ()
 
 
 def aligned(x: Any, y: Any, broadcast: int, axis: int) -> Any:
-    """y with axes of extent 1 behind it, so that its axes meet those of x from `axis` on.
+    """y with axes of extent 1 behind it, so that its axes meet x's from `axis` on.
 
     -1: its axes meet the last of x. Without `broadcast` y is as it is, with it x has the shape of
     the result.
@@ -52,7 +52,7 @@ def _every(op: Operator) -> range:
 
 
 def _sum_forwards(op: Operator) -> tuple[int, ...]:
-    """Both gradients are that of the sum; the second is reduced where it was broadcast."""
+    """Both inputs get the sum's gradient; the second one's is reduced where it was broadcast."""
     return (0,) if _has_shape_of_first(op) else (0, 1)
 
 

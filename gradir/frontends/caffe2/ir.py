@@ -18,7 +18,7 @@ class IR:
     `ssa` has for each the operator and, by name, the versions of the blobs that it reads and those
     that it makes; `frontier` is the last version of each. The first mention of a blob is its
     version 0, also a read of one that nothing wrote. After a backward pass `loose` are versions
-    whose gradient is that of a sum, of which they may have been broadcast.
+    that may have been broadcast into a sum, and have the sum's gradient.
     """
 
     def __init__(self, ops: Sequence[Operator], strict_versions: bool = False):

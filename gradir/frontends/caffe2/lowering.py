@@ -1,8 +1,8 @@
 """A net as a traced program: versions of blobs are values, gradient operators derivatives.
 
 A gradient operator is the derivative of what it belongs to, on the versions that this read. So a
-forward operator that is differentiated becomes two functions of the module, one of which gives what
-the other reads; they are shared by all operators of one type, arguments and shapes.
+forward operator that is differentiated becomes two functions of the module: one returns the
+residuals that the other reads; they are shared by all operators of one type, arguments and shapes.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Lowering:
         self._asked[forward] = Link(forward, tuple(sorted(outputs)), tuple(sorted(inputs)))
 
     def run(self, blobs: Mapping[str, Any]) -> None:
-        """Compute the values of all versions from those of the blobs that are read before."""
+        """Compute the values of all versions; `blobs` are read before anything writes them."""
         self.values = {(name, 0): value for name, value in blobs.items()}
         for k, step in enumerate(self.replay.steps):
             with _about(step.op):
@@ -147,7 +147,7 @@ class Lowering:
         return [rows_for(i, x) for i, x in zip(indices, operands, strict=True)]
 
     def _number(self, k: int) -> int:
-        """A number of the operator that differs from those of others, also in nested nets."""
+        """A number of the operator that no other operator has, also in nested nets."""
         return (self._base * 8191 + k + 1) % 2**62
 
     def _nested(self, net: NetBlock, blobs: Mapping[str, Any], base: int) -> dict[str, Any]:
@@ -203,7 +203,7 @@ class _Run:
         self.results, self.residuals = halves.ahead(operands)
 
     def gradients(self, link: Link, given: Sequence[Tracer]) -> list[Tracer]:
-        """The gradients of some operands from those of some results; zeros for the others.
+        """The gradients of some operands from gradients of some results; zeros for the others.
 
         Those of tables are two arrays, indices and values.
         """
@@ -242,7 +242,7 @@ def _tracer(value: Any, is_weak: bool) -> Tracer:
 
 
 def _settled(operands: Sequence[Tracer]) -> Sequence[Tracer]:
-    """Floating constants without a type get that of the floating arrays beside them."""
+    """Floating constants without a type get the type of the floating arrays beside them."""
     floats = [x for x in operands if is_float(element(x))]
     strong = [x for x in floats if not x.weak]
     if not strong or len(strong) == len(floats):

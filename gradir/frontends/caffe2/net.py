@@ -58,7 +58,7 @@ class Net(NetBlock):
 
     @property
     def ops(self) -> tuple[Operator, ...]:
-        """The operators in order; those of gradients are the last."""
+        """The operators in order; gradient operators are the last."""
         return tuple(self._ops)
 
     @property
@@ -75,7 +75,7 @@ class Net(NetBlock):
     def default_fetch(self) -> tuple[str | GradientSlice, ...]:
         """What is fetched unless something is named: external outputs, else ys and gradients.
 
-        Without these, the blobs of which nothing reads the last version.
+        Without these, the blobs whose last version nothing reads.
         """
         if self._outputs or self._asked:
             return self.external_outputs or tuple(self._asked)
@@ -164,7 +164,7 @@ class Net(NetBlock):
     def AddGradientOperators(
         self, ys: object, skip: int = 0, wrt: Sequence[str] | None = None
     ) -> Gradients:
-        """Append the operators of the gradient of ys; a blob's name to that of its gradient.
+        """Append the operators of the gradient of ys; map each blob's name to its gradient's.
 
         `ys` is a list of blobs (seeds of one), or a mapping to None (ones), a blob or a
         GradientSlice. The map has every blob with a gradient, of its earliest version; with `wrt`
@@ -204,7 +204,7 @@ class Net(NetBlock):
     def compile(self, fetch: Fetch | None = None, threads: int | None = None) -> CompiledNet:
         """A function `run(feeds) -> arrays`, both by name: native code, made at the first call.
 
-        `fetch`: names of blobs, and GradientSlices, of which both parts are given; by default
+        `fetch`: names of blobs, and GradientSlices, which give two arrays each; by default
         `default_fetch`. `threads` as for gradir.compile.
         """
         made = CompiledNet(self.copy(), fetch, threads)
@@ -214,7 +214,7 @@ class Net(NetBlock):
     def to_module(
         self, specs: Mapping[str, Any] | Sequence[Any], fetch: Fetch | None = None
     ) -> Module:
-        """The program @name: its arguments are the external inputs, its results what is fetched.
+        """The program @name: its arguments are the external inputs, its results the fetched blobs.
 
         `specs` are arrays or gradir.Spec, by name or in the order of external_inputs.
         """
@@ -226,7 +226,7 @@ class Net(NetBlock):
     def load(path: str | os.PathLike[str]) -> Net:
         """The net in a file: .pbtxt and .prototxt are text, .pb is binary.
 
-        NetDefError, with its place in the file, for what is no NetDef; OperatorError, with its
+        NetDefError, with its place in the file, for other files; OperatorError, with its
         place too, for an operator that does not fit.
         """
         return read_file(path, _built)

@@ -14,7 +14,7 @@ WIRE = {"int": VARINT, "bool": VARINT, "float": FIXED32, "double": FIXED64}
 
 
 def read_bytes(content: bytes, source: str) -> Message:
-    """The NetDef in bytes; NetDefError, with the number of the byte, for what is none."""
+    """The NetDef in bytes; NetDefError, with the number of the byte, for other bytes."""
     return _Reader(content, source).message("NetDef", 0, len(content), 0)
 
 

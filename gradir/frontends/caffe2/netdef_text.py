@@ -39,7 +39,7 @@ class _Token(NamedTuple):
 
 
 def read_text(text: str, source: str) -> Message:
-    """The NetDef in a text; NetDefError, with line and column, for what is none."""
+    """The NetDef in a text; NetDefError, with line and column, for other texts."""
     reader = _Reader(text, source)
     try:
         return reader.message("NetDef", reader.token, "", 0)
@@ -126,7 +126,7 @@ class _Reader:
         return self.advance().text
 
     def field(self, name: str, known: Field | None, depth: int) -> list[Any]:
-        """The values of a field: one, or those of a list in brackets."""
+        """The values of a field: one, or several in brackets."""
         has_colon = self.accept(":")
         if not self.accept("["):
             return [self.value(name, known, has_colon, depth)]
@@ -241,7 +241,7 @@ def _written(kind: str, value: Any) -> str:
 
 
 def _escaped(letter: str) -> str:
-    """A letter in a string; what was no UTF-8 as an octal number."""
+    """A letter in a string; a byte that was no UTF-8 as an octal number."""
     if letter in '"\\':
         return f"\\{letter}"
     if letter.isprintable():

@@ -91,7 +91,7 @@ class Operator:
     """One operator of a net. `args` are numbers, strings, nets, and tuples of one kind of these.
 
     `device` is text that is copied, and has no effect. OperatorError and ArgumentTypeError for
-    what is no name and no argument.
+    other objects than names and arguments.
     """
 
     type: str
@@ -117,12 +117,12 @@ class Operator:
 
     @property
     def operands(self) -> tuple[str, ...]:
-        """The blobs that it reads, those of nested nets included."""
+        """The blobs that it reads, also in its nested nets."""
         return self.inputs if self.scope is None else self.scope.operands
 
     @property
     def results(self) -> tuple[str, ...]:
-        """The blobs that it writes, those of nested nets included."""
+        """The blobs that it writes, also in its nested nets."""
         return self.outputs if self.scope is None else self.scope.results
 
     def nets(self) -> dict[str, NetBlock]:

@@ -85,7 +85,7 @@ class NetReplay:
         )
 
     def _require_sum(self, op: Operator, link: Link) -> None:
-        """OperatorError unless a link is that of a sum of gradients, or of rows that are joined."""
+        """OperatorError unless a link belongs to a sum of gradients, or to rows that are joined."""
         if link.op < len(self.steps):
             step = self.steps[link.op]
             if op.type == "Sum" and len(link.inputs) == 1:

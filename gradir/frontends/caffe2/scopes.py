@@ -11,12 +11,12 @@ from gradir.frontends.caffe2.operator import VERSIONED, Argument, NetBlock, Oper
 from gradir.frontends.caffe2.table import entry
 
 MAX_DEPTH = 32
-"""How deep nets nest: each is three messages of a NetDef, of which protobuf reads 100."""
+"""How deep nets nest: each is three messages of a NetDef, and protobuf reads 100 at most."""
 
 
 @dataclass(frozen=True)
 class ScopeNames:
-    """Names that exist: those of several containers.
+    """Names that exist, in any of several containers.
 
     `promised` exist too, but are not said to be outside of a net by that alone.
     """
@@ -212,7 +212,7 @@ def _bindings(op: Operator, inner: NestedNet) -> tuple[str, dict[str, str] | Non
 
 
 def tables(op: Operator) -> tuple[int, ...]:
-    """The operands of an If or a Do of which the nested nets read nothing but rows, by Gather."""
+    """The operands of an If or a Do whose nested nets read nothing of them but rows, by Gather."""
     if op.scope is None:
         return ()
     return tuple(k for k in range(len(op.scope.operands)) if _is_table(op, k))

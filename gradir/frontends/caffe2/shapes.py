@@ -44,7 +44,7 @@ def split(x: Any, *, outputs: int, axis: int = 1, split: Sequence[int] = ()) -> 
 
 @operator_type("Reshape", inputs=1, outputs=(1, 2), reads=NOTHING, shapes=("out1",))
 def reshape(x: Any, *, shape: Sequence[int]) -> Any:
-    """x in another shape: 0 keeps an extent, -1 is what is left; and the shape it had."""
+    """x in another shape: 0 keeps an extent, -1 takes the remaining elements; and the old shape."""
     for k, n in enumerate(shape):
         if n == 0 and k >= x.ndim:
             raise ArgumentError(f"shape: extent {k} is 0, and x has rank {x.ndim}")
@@ -124,7 +124,7 @@ def rows_for(indices: Any, values: Any) -> Any:
 def sparse_to_dense(
     indices: Any, values: Any, like: Any = None, *, output_first_dim: int = 0
 ) -> Any:
-    """Zeros with as many rows as `like`, or so many, to which rows are added."""
+    """Zeros to which rows are added, as many as `like` has, or `output_first_dim`."""
     at, rows = as_rows(indices, values)
     count = output_first_dim if like is None else like.shape[0]
     if count <= 0 and like is None:
@@ -151,7 +151,7 @@ def sum_reduce_like(x: Any, like: Any) -> Any:
 def fitted(x: Any, like: Any) -> Any:
     """x summed over the axes along which `like` was broadcast, or broadcast itself, to its shape.
 
-    The type of floating elements is that of `like`.
+    Floating elements take the type of `like`.
     """
     if x.shape != like.shape:
         extra = x.ndim - like.ndim

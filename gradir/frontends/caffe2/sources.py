@@ -25,7 +25,7 @@ from gradir.frontends.tracing.tracing import current, element, emit_one
 def filled_shape(
     like: Any, shape: Sequence[int], extra_shape: Sequence[int], input_as_shape: int
 ) -> list[int]:
-    """The shape of a fill: `shape`, or that of the input and `extra_shape` behind it."""
+    """The shape of a fill: `shape`, or the input's shape with `extra_shape` behind it."""
     if input_as_shape:
         raise ArgumentError("input_as_shape: shapes are known when a net is compiled; give shape")
     if like is not None and shape:

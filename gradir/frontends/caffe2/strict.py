@@ -35,7 +35,7 @@ def check_versions(replay: NetReplay, ys: Iterable[str], first: int = 0) -> set[
 
 
 class _Walk:
-    """The walk by names: which have a gradient, and of which version it is."""
+    """The walk by names: which names have a gradient, and for which version."""
 
     def __init__(self, replay: NetReplay, ys: Iterable[str]):
         self.replay = replay
@@ -93,7 +93,7 @@ class _Walk:
                 )
 
     def _move(self, step: NetStep, slots: Sequence[int]) -> None:
-        """Gradients of the inputs take the place of those of the outputs."""
+        """Hand the gradients of the outputs on to the inputs."""
         outputs = {name for name, _ in step.results}
         with_gradient = {step.operands[k] for k in slots}
         for name, version in step.operands:

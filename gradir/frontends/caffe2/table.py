@@ -39,9 +39,9 @@ class OperatorType:
     which runs a nested net; `is_replay`, whether this is computed again for a derivative.
     `arguments` are those that it takes beside its keyword parameters. `scope` finds what nested
     nets read and change.
-    `reads` are the values that its gradient reads, and `shapes` those of which it reads the shape:
+    `reads` are the values that its gradient reads, and `shapes` the ones whose shape it reads:
     `in0`, `out1`, `ins` (all inputs). `differentiable`: the inputs with a gradient, all where None.
-    `forwards`: those of them whose gradient is that of the first output. `broadcasts`: these may
+    `forwards`: the ones that get the first output's gradient as theirs. `broadcasts`: these may
     have another shape. `slices`: its gradient is a GradientSlice, its input and its second one.
     `keeps_slices`: a GradientSlice is handed on as it is. `is_typed`: the arguments say the type of
     its result.
@@ -95,7 +95,7 @@ class OperatorType:
         return range(len(op.operands)) if found is None else _slots(found, op)
 
     def forwarded_slots(self, op: Operator) -> Sequence[int]:
-        """The inputs of an operator whose gradient is that of its first output."""
+        """The inputs of an operator that get its first output's gradient as theirs."""
         return _slots(self.forwards, op)
 
     def takes(self, parameter: str) -> bool:

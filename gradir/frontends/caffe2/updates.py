@@ -60,7 +60,7 @@ def _times(leaf: Any, lr: Any) -> Any:
 def momentum_sgd(
     grad: Any, moment: Any, lr: Any, *, momentum: float = 0.0, nesterov: int = 0
 ) -> Any:
-    """What is to be subtracted from a weight, and the next moment, of which lr is a factor."""
+    """The step to subtract from a weight, and the next moment; both have lr as a factor."""
     _require_alike(grad, moment)
     after = moment * momentum + _times(grad, lr)
     step = after * (1 + momentum) - moment * momentum if nesterov else after

@@ -115,6 +115,6 @@ def average_pool(
     count_include_pad: int = 0,
     **window: Any,
 ) -> Any:
-    """The mean of each window, of what is no padding unless `count_include_pad`."""
+    """The mean of each window; padding is left out unless `count_include_pad`."""
     pool = _pool(x, global_pooling, order, window)
     return nn.avg_pool2d(x, count_include_pad=bool(count_include_pad), **pool)

@@ -61,7 +61,7 @@ class ParallelStep(Jitted):
         raise refusal("data_parallel: a parallel step is called outside of traced functions")
 
     def _of_a_rank(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Traced:
-        """The program of a rank, from that of a shard."""
+        """The program of a rank, made of the program of a shard."""
         given = self._settings
         ranks = axis_size(given["group"])
         parts = 1 if given["deterministic"] is None else max(given["deterministic"] // ranks, 1)
@@ -165,8 +165,8 @@ def data_parallel(
     local: positions of results that may differ, as predictions; others that would are refused.
 
     deterministic: the number of shards that the whole batch has, in equal parts on all ranks, 1, 2,
-    4, ... on each. The program is that of a shard, and shards are summed as neighbours: so results
-    are the same bits on any number of ranks.
+    4, ... on each. The program runs once for each shard, and shards are summed as neighbours: so
+    results are the same bits on any number of ranks.
 
     sharded: with "state" each rank has, and updates, its part of the optimizer's state, which works
     element by element; with "params" also of the parameters, which are gathered where they are
@@ -174,7 +174,7 @@ def data_parallel(
     makes them of whole arrays, `whole(params, state)` the way back, and `memory(params, state,
     *batch)` says how many bytes a rank needs.
 
-    Gradients are averaged in buckets of so many bytes, in the order in which they are made.
+    Gradients are averaged in buckets of `bucket_bytes`, in the order in which they are made.
     `threads` and `donate_argnums` as for gradir.jit.
     """
     if not callable(step):

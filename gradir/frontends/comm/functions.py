@@ -1,6 +1,6 @@
 """gradir.comm: collectives on arrays and nested arrays, with JAX's names and meanings.
 
-The number of ranks is known where a function is traced: that of the world that traces it. Outside
+The number of ranks is known where a function is traced: the tracing world's. Outside
 of a trace they run at once.
 """
 

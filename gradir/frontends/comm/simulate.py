@@ -25,7 +25,7 @@ class Forecast:
     """The seconds of one call on each rank, and the bytes that a rank hands to collectives.
 
     `waiting` are the seconds of `communication` behind which no computation stands. `memory` are
-    the bytes of arguments, results and what is alive between them.
+    the bytes of arguments, results and values alive between them.
     """
 
     total: float
@@ -50,7 +50,7 @@ def simulate(
     The ops run in the order of native code, which goes on while collectives are under way, one at a
     time; without `overlap` they advance only while the program waits, as MPI libraries without a
     thread of their own do. A message takes `latency` seconds, and a second for each `bandwidth`
-    bytes. The rounds are those of MPICH (Thakur, Rabenseifner and Gropp, Optimization of Collective
+    bytes. The rounds are MPICH's (Thakur, Rabenseifner and Gropp, Optimization of Collective
     Communication Operations in MPICH, 2005): all values in each of log2(ranks) rounds, or, where
     that is faster, parts of them in twice as many. `seconds` is the measured time of the
     computation alone; without it a rough model of one core gives it. Collectives in loops and
@@ -110,7 +110,7 @@ class _Timeline:
         return Forecast(*times, self.bytes, self.memory)
 
     def _put_off(self, taken: float) -> None:
-        """What is under way arrives later by so many seconds."""
+        """Delay messages in flight by `taken` seconds."""
         before = self.now - taken
         self.network += taken
         self.arrival.update({v: t + taken for v, t in self.arrival.items() if t > before})
@@ -136,7 +136,7 @@ class _Timeline:
         match kind:
             case "permute" | "send" | "recv":
                 return self.latency + all_of_it
-            case "all_gather":  # what is read is a part
+            case "all_gather":  # a rank reads its own part
                 return begun + all_of_it * (ranks - 1)
             case "reduce_scatter":
                 return begun + parts

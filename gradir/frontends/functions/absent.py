@@ -69,7 +69,7 @@ OWN = frozenset(
     # what knows no traced arrays, or hands them on; gradir.random draws in programs
     "ndindex testing copyto random".split()
 )
-"""Names of which gradir.numpy has NumPy's own object."""
+"""Names for which gradir.numpy has NumPy's own object."""
 
 SHAPES = _listed(_SHAPES)
 """Names of functions that are refused at the place of the call."""
@@ -120,7 +120,7 @@ DIFFERS = _listed({
 def of_values(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     """A function of NumPy on the values of traced arrays; NotImplemented where one is not known.
 
-    Nor where one depends on what is differentiated, as the result may then.
+    Nor where one depends on a differentiated argument, as the result may then.
     """
     find = value_of if function in _OF_PLACES else fixed_value_of
     found = values_in([*args, *kwargs.values()], find)

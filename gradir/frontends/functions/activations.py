@@ -101,7 +101,7 @@ def gumbel_softmax(
 ) -> Tracer:
     """softmax((logits + g) / tau) along `axis`, g from Gumbel's distribution by `key`, `counter`.
 
-    hard: the one-hot vector of the largest; its derivative is that of the softmax.
+    hard: the one-hot vector of the largest; its derivative is the softmax's.
     """
     x = floating(logits)
     if not tau > 0:

@@ -1,4 +1,4 @@
-"""Arguments of functions with NumPy's signatures: axes, what is known while tracing, refusals."""
+"""Arguments of functions with NumPy's signatures: axes, values known while tracing, refusals."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def _require_array(target: Tracer) -> None:
 def _require_kept(target: Tracer, value: Any) -> None:
     """TraceError where code outside of Python exchanges rows, which it takes for copies.
 
-    numpy.random's shuffle does so to what is no array of NumPy's, and would lose rows.
+    numpy.random's shuffle does so to objects other than NumPy's arrays, and would lose rows.
     """
     if not isinstance(value, Tracer) or value.view_of is None or not _is_made_here(value):
         return

@@ -29,7 +29,7 @@ def batch_norm(
 
     x: [N, C, d...] in `layout` "NCHW", the default, [N, d..., C] in "NHWC". scale, bias: [C].
     state: (running mean, running variance), each [C]; begin with zeros and ones. With `training`
-    the statistics are those of the batch, and the next state moves towards them by `momentum`
+    the statistics come from the batch, and the next state moves towards them by `momentum`
     (0.1), towards the unbiased variance; without, the statistics are the state, which stays. `eps`
     is 1e-5. No gradient flows through the state. The op is nn.batch_norm, as PyTorch's.
     """

@@ -102,7 +102,7 @@ def _of_type(x: Tracer, kind: Attribute) -> Tracer:
 def full(shape: Shape, fill_value: Any, dtype: Any = None) -> Tracer:
     """Every element is `fill_value`, a number, or an array that broadcasts to the shape.
 
-    Without a dtype: that of the value; float64, int64 or bool of a Python number.
+    Without a dtype: the dtype of the value; float64, int64 or bool of a Python number.
     """
     if is_number(fill_value):
         type_ = _type(shape, dtype, default_of(fill_value))
@@ -132,7 +132,7 @@ def array(value: Any, dtype: Any = None) -> Tracer:
 
 @public
 def copy(x: Any) -> Tracer:
-    """x as an array of its own: what is assigned to one does not show in the other."""
+    """x as an array of its own: assigning to one does not change the other."""
     return as_array(lifted(x).copy())
 
 
@@ -144,7 +144,7 @@ def ones(shape: Shape, dtype: Any = None) -> Tracer:
 
 @public
 def full_like(a: Any, fill_value: Any, dtype: Any = None, *, shape: Any = None) -> Tracer:
-    """Every element is `fill_value`; the shape and the dtype are those of a without others."""
+    """Every element is `fill_value`; the shape and the dtype are a's unless given."""
     like = lifted(a)
     extents = like.shape if shape is None else as_shape(shape)
     return full(extents, fill_value, like.dtype if dtype is None else dtype)

@@ -1,4 +1,4 @@
-"""gradir.numpy: what is known of arrays and dtypes without values: NumPy's own answers."""
+"""gradir.numpy: facts of arrays and dtypes that need no values: NumPy's own answers."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _type_of(given: Any) -> bool:
 
 
 def _dtype(given: Any) -> Any:
-    """A dtype, or that of an array."""
+    """A dtype, or an array's dtype."""
     return cast(Any, given).dtype if isinstance(given, Tracer | np.ndarray) else given
 
 

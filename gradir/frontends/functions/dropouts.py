@@ -1,6 +1,6 @@
 """nn: dropout of whole channels, and dropout that keeps mean and variance, as PyTorch has them.
 
-The numbers are those of nn.dropout: by a key and a counter.
+They draw as nn.dropout does: by a key and a counter.
 """
 
 from __future__ import annotations

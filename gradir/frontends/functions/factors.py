@@ -123,8 +123,8 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     """Orthonormal columns Q and an upper triangular R with Q R = a; R alone with mode "r".
 
     mode: "reduced", "r", or "complete", with a square Q. The further columns of Q of a matrix
-    taller than wide are those of LAPACK, and so is their derivative; it is nan where a column of a
-    has zeros alone below the diagonal when its turn comes, as there they are not continuous.
+    taller than wide are LAPACK's, and so is their derivative; it is nan where a column
+    of a has zeros alone below the diagonal when its turn comes, as there they are not continuous.
     """
     x = floating(a)
     require_matrices("qr", x)
@@ -175,7 +175,7 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None
     """The pseudoinverse; singular values up to rcond times the largest count as 0.
 
     hermitian: of the symmetric matrices whose lower triangles are given.
-    Its derivative is that of matrices of one rank.
+    Its derivative holds among matrices of the same rank.
     """
     x = floating(a)
     require_matrices("pinv", x)

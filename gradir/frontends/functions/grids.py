@@ -97,7 +97,7 @@ def _taps(at: Any, n: int, mode: str, padding: str, align: bool) -> list[tuple[A
 
 
 def _inside(at: Any, n: int, padding: str, align: bool) -> Any:
-    """Places moved into the image, unless what is outside is zeros."""
+    """Places moved into the image, unless there are zeros outside."""
     if padding == "zeros":
         return at
     if padding == "reflection":

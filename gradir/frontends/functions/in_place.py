@@ -91,7 +91,7 @@ def _place(arr: Any, mask: Any, vals: Any) -> Tracer:
 
 
 def _putmask(a: Any, mask: Any, values: Any) -> Tracer:
-    """The elements where a mask holds become those of `values` at their place; it is repeated."""
+    """The elements where a mask holds, from `values` at the same place; `values` is repeated."""
     if not isinstance(values, Tracer) and not np.size(values):
         return a.copy()
     return _chosen(a, _flat_mask(a, mask, "putmask"), _cycled(values, a.size, "putmask"))
@@ -211,7 +211,7 @@ def _no_order(name: str, order: object) -> None:
 
 
 def item(x: Tracer, *place: Any) -> Tracer:
-    """The only element, or that of a number in row-major order or of a place, as a number."""
+    """One element as a number: the only one, or by its number in row-major order or its place."""
     if not place and x.size != 1:
         raise refusal(f"item: expected an array of one element, or its place, got {x!r}")
     key: Any = place[0] if len(place) == 1 else place or 0

@@ -57,7 +57,7 @@ def _directive(name: str, text: str, places: tuple[int, int, int]) -> tuple[int,
 
 
 def _range(item: slice) -> Any:
-    """The numbers from start to stop: so many as an imaginary step says, else by steps."""
+    """The numbers from start to stop, by steps; an imaginary step says how many there are."""
     first, stop, by = item.start, item.stop, item.step
     start = 0 if first is None else first
     if isinstance(by, complex):

@@ -37,7 +37,7 @@ from gradir.frontends.tracing.tracing import element, lifted
 
 
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Tracer:
-    """A vector's norm along one axis, a matrix's along two, that of all elements without both.
+    """A vector's norm along one axis, a matrix's along two; without axes the norm of all elements.
 
     ord: of vectors any number, 2 by default; of matrices "fro" (the default), 1, -1, inf, -inf.
     vjp: of vectors ct * x * |x| ** (ord - 2) / y ** (ord - 1), 0 where y is 0; of "fro" as of 2
@@ -118,7 +118,7 @@ def cond(x: Any, p: Any = None) -> Tracer:
 
 
 def vector_norm(x: Any, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Tracer:
-    """The norm of all elements, or along axes, as those of a vector."""
+    """The norm of all elements as a vector, or of the vectors along axes."""
     value = floating(x)
     return _vector_norm(value, axes_of(value, axis), ord, keepdims)
 
@@ -197,7 +197,7 @@ def matrix_power(a: Any, n: int) -> Tracer:
 
 
 def multi_dot(arrays: Sequence[Any]) -> Tracer:
-    """The product of several matrices, the first and the last of which may be vectors."""
+    """The product of several matrices; the first and the last may be vectors."""
     xs = [lifted(a) for a in arrays]
     if len(xs) < 2:
         raise refusal(f"multi_dot: at least two arrays expected, got {len(xs)}")

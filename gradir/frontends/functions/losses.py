@@ -53,7 +53,7 @@ def cross_entropy(
     """-weights[t] * log_softmax(logits)[t] for each target t, the classes along axis 1 of logits
     [C], [N, C] or [N, C, d...].
 
-    targets: integers without the axis of classes, of which `ignore_index` (-100) count nothing
+    targets: integers without the axis of classes, where `ignore_index` (-100) counts nothing
     (the op is nn.cross_entropy), or floats shaped as logits, shares of the classes: then the mean
     is over the examples. label_smoothing: the share of a target that is spread over all classes.
     """
@@ -146,7 +146,7 @@ def gaussian_nll_loss(
     x, v = floating(x), floating(var)
     if v.ndim and v.ndim == x.ndim - 1 and v.shape == x.shape[:-1]:
         v = gnp.expand_dims(v, -1)
-    # v + (eps - v), a constant: the derivative of var is that of v
+    # v + (eps - v), the latter a constant: var has v's derivative
     v = v + emit_one(NoGradOp, gnp.where(v < eps, eps - v, 0))
     each = (gnp.log(v) + gnp.square(x - target) / v) / 2
     return reduced("gaussian_nll_loss", each + log(2 * pi) / 2 if full else each, reduction)

@@ -54,7 +54,7 @@ _FUNCTIONS.update(
     for family in _FAMILIES
     for f in family.FUNCTIONS
 )
-# PyTorch's names beside those of the ops.
+# PyTorch's names beside the ops' own.
 _FUNCTIONS.update(
     (name, checked(function, f"nn.{name}", "gradir.nn"))
     for name, function in {

@@ -1,8 +1,8 @@
 """NumPy's own functions on traced arrays: `numpy.sin(x)` is `gradir.numpy.sin(x)`.
 
 A ufunc, and any other function, has the function of its name in gradir.numpy, or in its linalg;
-those of other names are NumPy's own on values that nothing is differentiated by, and otherwise
-refused, with the reason.
+functions of other names run as NumPy's own on values that nothing is differentiated by, and are
+otherwise refused, with the reason.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ _INSIDE = {"arccosh": 2.0, "acosh": 2.0}
 def _masked(
     name: str, ufunc: Any, inputs: Sequence[Any], options: Mapping[str, Any], out: Any
 ) -> Any:
-    """A ufunc where `where` holds; the other elements are those of `out`, and get no slope."""
+    """A ufunc where `where` holds; other elements come from `out`, and get no slope."""
     if out is None:
         raise refusal(
             f"{name}: where leaves the other elements without values; give out=, an array with "

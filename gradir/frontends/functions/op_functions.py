@@ -2,7 +2,7 @@
 
 Operands are parameters in the op's order (optional ones are None by default, variadic ones a
 sequence), then attributes, absent by default. Operands of elementwise ops are promoted and
-broadcast, those of other ops on several arrays promoted, and the others passed unchanged.
+broadcast; operands of other ops on several arrays are promoted, and all others passed unchanged.
 """
 
 from __future__ import annotations

@@ -152,7 +152,7 @@ def _range(x: Tracer, given: Any) -> tuple[Any, Any]:
 
 
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Tracer:
-    """The edges of bins: the given ones, or those of a number of equal bins."""
+    """The edges of bins: the given ones, or the edges of a number of equal bins."""
     if isinstance(bins, str):
         raise refusal("histogram: the number of bins must be known while tracing, and that of "
                       f"{bins!r} depends on values")  # fmt: skip

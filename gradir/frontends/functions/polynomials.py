@@ -107,7 +107,7 @@ def polydiv(u: Any, v: Any) -> tuple[Tracer, Tracer]:
     places: list[Any] = []
     for _ in range(steps):
         places.append(rest[0] / divisor[0])
-        # what is subtracted from the first coefficient leaves 0
+        # the subtraction leaves 0 at the first coefficient
         head = rest[1:count] - places[-1] * divisor[1:]
         rest = concatenate([head, rest[count:]])
     quotient = stack(places)

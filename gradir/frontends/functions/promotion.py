@@ -1,9 +1,9 @@
 """One element type and one shape for the operands of an op.
 
-The element type is that of `lattice`, and then one that the op takes (its DOMAIN): integers and
-bools become floats for an op on floats, and weak ones, so that arrays of floats beside the result
-keep their type. Bools that an op takes for numbers become integers, and the result has NumPy's
-type for bools.
+`lattice` joins the element types, and the result gives way to one that the op takes (its DOMAIN):
+integers and bools become floats for an op on floats, and weak ones, so that arrays of floats beside
+the result keep their type. Bools that an op takes for numbers become integers, and the result has
+NumPy's type for bools.
 """
 
 from __future__ import annotations

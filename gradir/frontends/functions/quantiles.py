@@ -124,7 +124,7 @@ def _quantile(
 
 
 def _at(x: Any, places: Any) -> Any:
-    """The elements of sorted lines at places, whose first axis is that of quantiles."""
+    """The elements of sorted lines at places, whose first axis counts the quantiles."""
     lines = broadcast_to(x, [places.shape[0], *x.shape])
     indices = expand_dims(converted(places, i64), places.ndim)
     return reshape(take_along_axis(lines, indices, -1), places.shape)

@@ -186,7 +186,7 @@ def std(
 
 
 def _deviation(variance: Any) -> Tracer:
-    """The square root; its slope is 0 where it is 0, as that of array.std."""
+    """The square root; its slope is 0 where it is 0, as array.std has it."""
     is_zero = op.equal(variance, 0)
     return _where(is_zero, 0.0, op.sqrt(_where(is_zero, 1.0, variance)))
 
@@ -325,7 +325,7 @@ def nanstd(
     a: Any, axis: Any = None, dtype: Any = None, out: None = None, ddof: float = 0,
     keepdims: bool = False, *, where: Any = None, mean: Any = None, correction: Any = None,
 ) -> Tracer:  # fmt: skip
-    """The square root of `nanvar`.   vjp: as that of `std`, 0 where y is 0"""
+    """The square root of `nanvar`.   vjp: as `std` has it, 0 where y is 0"""
     x = floating(with_dtype(lifted(a), dtype))
     ddof = ddof if correction is None else correction
     made = _deviation(_variance_without_nan(x, axis, ddof, keepdims, where, mean))

@@ -119,7 +119,7 @@ def take(
 ) -> Tracer:
     """Elements along `axis`, of the flattened array where None, at integer indices.
 
-    The axis is replaced by the shape of the indices. mode: what is beyond the end is an error
+    The axis is replaced by the shape of the indices. mode: an index beyond the end is an error
     (raise), counted on from the other end (wrap), or the last (clip). vjp: ct added at the indices
     """
     x = lifted(a)

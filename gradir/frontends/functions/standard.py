@@ -93,7 +93,7 @@ def _counted(x: Any, weights: Any = None, minlength: Any = 0, **more: Any) -> An
     try:
         return np.bincount(x, weights, minlength)
     except (TypeError, ValueError):
-        return NotImplemented  # the function here says what is wrong
+        return NotImplemented  # gradir's function then refuses the arguments
 
 
 VALUED = (

@@ -1,7 +1,7 @@
 """x.at[key] of traced arrays: another array, with new values where x[key] reads.
 
 `x.at[key].set(values)`, `.add`, `.subtract`, `.multiply`, `.divide`, `.power`, `.min`, `.max`.
-Keys are those of x[key]. A donated x, or one that nothing else reads, is changed in place by native
+Keys are as in x[key]. A donated x, or one that nothing else reads, is changed in place by native
 code.
 """
 

@@ -1,6 +1,6 @@
 """gradir.numpy: the elements of an array in another shape or order, as views where NumPy has them.
 
-A view shows what is assigned to its base, and what is assigned to it changes the base.
+Assigning to the base changes its views, and assigning to a view changes the base.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def expand_dims(x: Any, axis: Axes = 0) -> Tracer:
 
 
 def _viewing(op: type[TensorOp], write: Callable[..., Tracer]) -> Callable[..., Any]:
-    """The function of an op on x alone, of which NumPy's result is a view."""
+    """The function of an op on x alone whose result NumPy has as a view."""
     made = function_of(op, "gradir.numpy")
     inner = cast(Any, made).__wrapped__
 

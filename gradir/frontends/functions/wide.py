@@ -1,4 +1,4 @@
-"""Types that hold what is summed, counted and indexed, whatever the type of the elements is.
+"""Types wide enough for sums, counts and indices, whatever the type of the elements is.
 
 A sum of float16 ends at 65504 and counts to 2048, and int8 ends at 127. Functions that are made of
 several ops compute in these types between them, and round to the type of the elements at the end.

@@ -50,8 +50,8 @@ def scale_by_factored_rms(
 
         r' = c r + (1 - c) mean_a(q),  s' = c s + (1 - c) mean_b(q),  V' = r' s' / mean_b(r').
 
-    Leaves of which these two axes are not both `min_dim_size_to_factor` or larger, and all without
-    `factored`, have V' = c V + (1 - c) q. `adafactor` gives the source. `state_dtype`: the dtype of
+    A leaf with one of these two axes below `min_dim_size_to_factor`, and every leaf without
+    `factored`, has V' = c V + (1 - c) q. `adafactor` gives the source. `state_dtype`: the dtype of
     r, s and V. The state has None where optax's has zeros of shape [1].
     """
     require_not_negative("scale_by_factored_rms", decay_rate=decay_rate, epsilon=epsilon)
@@ -108,7 +108,7 @@ def _shapes(shape: tuple[int, ...], axes: Axes) -> tuple[tuple[int, ...] | None,
 def _moments(
     leaves: Leaves, state: FactoredState, axes: Callable[[tuple[int, ...]], Axes]
 ) -> list[tuple[Any, ...]]:
-    """The moments of each leaf; TraceError where they are not those of such a leaf."""
+    """The moments of each leaf; TraceError where their shapes do not fit the leaf."""
     columns: list[list[Any]] = []
     for name in ("v_row", "v_col", "v"):
         found = leaves_like(getattr(state, name), leaves.tree)

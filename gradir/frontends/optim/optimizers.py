@@ -2,12 +2,12 @@
 
 In the formulas g is the gradient, p the parameter, lr the learning rate, and the new parameter
 p + update. `learning_rate` is a number, an array of rank 0, or a schedule. `state_dtype` is the
-dtype of the running averages: that of the parameters if None; "float32" for those of bfloat16 and
+dtype of the running averages, the parameters' if None; "float32" for parameters in bfloat16 and
 float16, whose squares would leave the range or the precision of these.
 
-Gradients may have gradir.RowSlices as leaves. A step is then that of the same dense gradient. With
-`lazy`, state and parameters change in the rows of such a leaf alone, by the same formula, and all
-other rows stay as they are; counts of steps are those of all steps.
+Gradients may have gradir.RowSlices as leaves. A step then does the same as with the dense gradient.
+With `lazy`, state and parameters change in the rows of such a leaf alone, by the same formula, and
+all other rows stay as they are; the count of steps grows for all rows alike.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def adam(
     Nesterov Momentum into Adam, 2016. torch.optim.Adam is the same with eps_root = 0. 1 - b**t is
     computed in float64, as in torch; in float32 in optax. optax's mu_dtype is of m alone.
 
-    With `lazy`, m' and v' of row slices, and the update, are those of their rows, and other rows
+    With `lazy`, row slices change m and v, and give updates, in their rows alone, and other rows
     stay as they are; t counts all steps. torch.optim.SparseAdam and LazyAdam of TensorFlow Addons
     are that, with eps / sqrt(1 - b2**t) for eps.
     """

@@ -82,7 +82,7 @@ def trace(
     """Momentum: t' = u + decay * t, and the update t', or u + decay * t' with `nesterov`.
 
     Polyak, 1964; Sutskever et al., On the importance of initialization and momentum, 2013.
-    `state_dtype`: the dtype of t, that of the parameters if None; optax's accumulator_dtype.
+    `state_dtype`: the dtype of t, the parameters' if None; optax's accumulator_dtype.
     `lazy`: of row slices, t changes and gives updates in their rows alone.
     """
     require_share("trace", decay=decay)

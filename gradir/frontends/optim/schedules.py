@@ -121,7 +121,7 @@ def warmup_cosine_decay_schedule(
 ) -> Schedule:
     """Linear from init to peak over warmup_steps, then a cosine to end.
 
-    `decay_steps` counts all steps, those of the warmup too. No warmup is warmup_steps = 0.
+    `decay_steps` counts all steps, the warmup's too. No warmup is warmup_steps = 0.
     """
     _require_steps("warmup_cosine_decay_schedule", "warmup_steps", warmup_steps, 0)
     _require_steps("warmup_cosine_decay_schedule", "decay_steps", decay_steps, warmup_steps + 1)

@@ -1,7 +1,7 @@
-"""Row slices of gradients in a step that runs on shards of a batch: those of all shards.
+"""Row slices of gradients in a step that runs on shards of a batch.
 
-gradir-data-parallel averages dense gradients. Of row slices it gathers all, so the optimizer, which
-follows, is traced for so many rows.
+gradir-data-parallel averages dense gradients. It gathers the row slices of all shards, so the
+optimizer, which follows, is traced for the rows of all shards together.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _shards: ContextVar[int] = ContextVar("shards", default=0)
 
 @contextmanager
 def shards(count: int) -> Generator[None]:
-    """A context in which steps are traced for one of so many shards."""
+    """A context in which steps are traced for one shard of `count`."""
     token = _shards.set(count)
     try:
         yield

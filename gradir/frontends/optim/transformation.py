@@ -19,10 +19,10 @@ class GradientTransformation:
     """An optimizer, or a part of one: two functions, which keep nothing to themselves.
 
     `init(params)` gives the state to begin with. `update(updates, state, params)` gives the new
-    updates and the new state; the updates of the first transformation are the gradients, those of
-    the last are added to the parameters. Trees are nested like the parameters. `params` may be
-    left out where the transformation does not read them. Updates may have RowSlices as leaves, as
-    docs/training.md says. In a traced function, such as that of gradir.jit, both are traced; called
+    updates and the new state: the first transformation takes the gradients, and what the last one
+    gives is added to the parameters. Trees are nested like the parameters. `params` may be left out
+    where the transformation does not read them. Updates may have RowSlices as leaves, as
+    docs/training.md says. In a traced function, as under gradir.jit, both are traced; called
     with arrays by themselves they are compiled for these shapes and dtypes, once, and run. Raises
     TraceError that names the path of a leaf where trees or shapes differ.
     """

@@ -1,7 +1,7 @@
 """Von Mises' distribution of angles.
 
 Angles by Best and Fisher's method ("Efficient simulation of the von Mises distribution", Applied
-Statistics 28, 1979). Their derivative by kappa is that of the quantile, at every order: for an
+Statistics 28, 1979). Their derivative by kappa is the quantile's, at every order: for an
 angle x >= 0 from the mean, with A = I1(kappa) / I0(kappa),
 
     d x / d kappa = -integral of (cos(t) - A) * exp(kappa * (cos(t) - cos(x))) dt from 0 to x,

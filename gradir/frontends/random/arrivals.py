@@ -2,8 +2,8 @@
 
 Numbers by the transformation of Michael, Schucany and Haas ("Generating random variates using
 transformations with multiple roots", American Statistician 30, 1976). That picks one of two roots,
-so that its derivative is none of the distribution: numbers have that of the quantile, at every
-order. In float64.
+so its own derivative says nothing of the distribution: numbers have the quantile's derivative, at
+every order. In float64.
 """
 
 from __future__ import annotations

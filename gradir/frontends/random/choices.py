@@ -96,9 +96,9 @@ def categorical(
 ) -> Tracer:
     """Indices along an axis, with probabilities proportional to exp(logits), as int64.
 
-    The result has `shape`, to which that of logits without the axis must broadcast. Without
-    replacement the last extents of `shape` are that one, and the indices of the extents in front
-    of it differ. By the largest of logits + Gumbel numbers.
+    The result has `shape`; the shape of the logits without the axis must broadcast to it. Without
+    replacement `shape` ends in the shape of the logits without the axis, and the indices along the
+    extents in front of it differ. By the largest of logits + Gumbel numbers.
     """
     given: Any = floating(logits)
     place = axis_of(given, axis)
@@ -125,7 +125,7 @@ def categorical(
 def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False) -> Tracer:
     """x with its slices along an axis in random order; 0, ..., x - 1 for an integer x.
 
-    `independent`: each line along the axis has an order of its own. Orders are those of random
+    `independent`: each line along the axis has an order of its own. An order sorts random
     words of 64 bits.   vjp: ct in the order before
     """
     given = _places_or_array("permutation", x)
@@ -174,7 +174,7 @@ def choice(
 
 
 def _require_places(p: Any, draws: int) -> None:
-    """TraceError for known probabilities of which fewer than the draws are above 0."""
+    """TraceError where p is known and has fewer numbers above 0 than are drawn."""
     found = None if p is None else values_in([p], lambda _: None)
     count = draws if found is None else np.count_nonzero(np.asarray(found[0], np.float64) > 0)
     if count < draws:

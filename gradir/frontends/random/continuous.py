@@ -1,6 +1,6 @@
 """Distributions whose numbers are a function of uniform or normal ones and of the parameters.
 
-So their derivatives by parameters are those of the function: the numbers move as the distribution
+Their derivatives by parameters go through this function: the numbers move as the distribution
 does. Types narrower than float64 are computed in float32, and rounded once.
 """
 
@@ -60,7 +60,7 @@ def uniform(
     u = converted(unit(key_of(key), 0, low.shape, kind), working(kind))
     first, last = (converted(v, working(kind)) for v in (low, high))
     y: Any = converted(u * (last - first) + first, kind)
-    # what was rounded to maxval becomes the number before it, or the one before that
+    # a number rounded to maxval becomes the number before it, or the one before that
     y = gnp.where(y >= high, high - gnp.abs(high) * _EPSILON[str(kind)], y)
     return finished(gnp.where(low < high, gnp.where(y < low, low, y), low), kind)
 
@@ -150,9 +150,9 @@ def truncated_normal(
 ) -> Tracer:
     """Standard normal numbers in [lower, upper]; nan unless lower <= upper.
 
-    By the inverse of the distribution function, in the lower one of the two tails; by that of its
-    logarithm where both bounds are beyond 10 on the same side, where the function itself soon has
-    no bits. Bounds may be infinite; nan where both are the same infinity.
+    By the inverse of the distribution function, in the lower one of the two tails; by the inverse
+    of its logarithm where both bounds are beyond 10 on the same side, as the function itself soon
+    has no bits there. Bounds may be infinite; nan where both are the same infinity.
     """
     return _of("truncated_normal", _truncated, key, shape, dtype, lower, upper)
 
@@ -255,14 +255,14 @@ def _truncated(key: Any, counter: int, shape: Any, kind: Any, lower: Any, upper:
 
 _FAR = 10.0
 _MILLS = [(-1.0) ** k * prod(range(1, 2 * k, 2)) for k in range(20)]
-"""x times Mills' ratio, that of the tail beyond x and the density at x, in powers of 1 / x**2."""
+"""x times Mills' ratio, the tail beyond x over the density at x, in powers of 1 / x**2."""
 
 
 def _beyond(share: Any, start: Any, width: Any) -> Any:
     """d such that a share of the normal numbers in [start, start + width] is below start + d.
 
     For start >= 10. The logarithm of the tail falls by start d + d**2 / 2 and by the logarithm of
-    Mills' ratio, of which d is found by Newton's steps.
+    Mills' ratio; Newton's steps find d from the sum.
     """
 
     def series(d: Any) -> Any:

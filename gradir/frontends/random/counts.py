@@ -236,7 +236,7 @@ def hypergeometric(
     """Counts of good things among nsample that are drawn, without replacement, of ngood and nbad.
 
     All are whole and >= 0, and nsample <= ngood + nbad. int64 without a dtype. One thing is drawn
-    after the other: the time grows with the smaller one of what is drawn and what is left.
+    after the other: the time grows with the smaller one of the drawn and the remaining things.
     """
     kind = integer_kind("hypergeometric", dtype)
     good, bad, count = parameters("hypergeometric", shape, f64, ngood, nbad, nsample)

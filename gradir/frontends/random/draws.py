@@ -67,7 +67,7 @@ def unit(key: Tracer, counter: Any, shape: Sequence[int], kind: Attribute = f64)
 
 
 def positive_unit(key: Tracer, counter: Any, shape: Sequence[int], kind: Attribute = f64) -> Any:
-    """Numbers in (0, 1): those of `unit`, and half a step in place of 0."""
+    """Numbers in (0, 1): as `unit`, with half a step in place of 0."""
     return gnp.maximum(unit(key, counter, shape, kind), 2.0 ** (-54 if kind == f64 else -25))
 
 
@@ -125,7 +125,7 @@ def parameters(name: str, shape: Any, kind: Attribute, *values: Any) -> list[Any
 
 
 def result_shape(name: str, shape: Any, *shapes: Sequence[int]) -> tuple[int, ...]:
-    """The shape that is asked for, to which those of the parameters must broadcast."""
+    """The shape that is asked for; the parameters' shapes must broadcast to it."""
     found: tuple[int, ...] = ()
     try:
         for each in shapes:

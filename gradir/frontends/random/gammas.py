@@ -1,7 +1,7 @@
 """The gamma distribution, and those made of it: beta, Dirichlet's, chi squared, t and F.
 
 Numbers by Marsaglia and Tsang's method ("A simple method for generating gamma variables", ACM TOMS
-26, 2000), as logarithms, which shapes near 0 need. Their derivative by the shape is that of the
+26, 2000), as logarithms, which shapes near 0 need. Their derivative by the shape is the one of the
 inverse distribution function at the number drawn, -(dP/da) / density (Figurnov, Mohamed, Mnih,
 "Implicit reparameterization gradients", NeurIPS 2018), at every order. All is computed in float64.
 """

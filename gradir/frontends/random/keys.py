@@ -1,7 +1,7 @@
 """Keys: seeds, and further keys made of them.
 
-A key is an int64 of rank 0, all of whose 64 bits are Philox's key. What is made of a key are words
-of its own stream, at counters that no draw uses: `split` those of counter -1, `fold_in` the first
+A key is an int64 of rank 0, all of whose 64 bits are Philox's key. New keys are words of its own
+stream, at counters that no draw uses: `split` takes words of counter -1, `fold_in` the first
 word of counter -2, and for each integer the word of that counter of the key so found.
 """
 
@@ -44,7 +44,7 @@ def split(key: Any, num: int | Sequence[int] = 2) -> Tracer:
 def fold_in(key: Any, data: Any) -> Tracer:
     """The key that is made of a key and an integer, such as the number of a step.
 
-    Integers are taken mod 2**64. Keys collide as those of `split`.
+    Integers are taken mod 2**64. Keys collide as rarely as keys of `split`.
     """
     return words(words(key_of(key, "fold_in: key"), _FOLD, ()), _integer(data), ())
 
@@ -59,7 +59,7 @@ def _integer(data: Any) -> Tracer:
 
 
 def derived(key: Tracer, count: int) -> list[Any]:
-    """Keys for the parts of a distribution: those of `split`."""
+    """Keys for the parts of a distribution, as `split` makes them."""
     made: Any = words(key, _SPLIT, (count,))
     return [made[k] for k in range(count)]
 

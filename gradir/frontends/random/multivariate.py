@@ -36,7 +36,7 @@ def multivariate_normal(
     """mean [.., n] + F z of standard normal z, with F F^T = cov [.., n, n]: [shape.., n].
 
     `method`: F by "cholesky" of a positive definite cov, or by "eigh" or "svd", which need it
-    positive semidefinite; their derivatives are those of the factors.
+    positive semidefinite; derivatives go through the factors.
     """
     kind = float_kind("multivariate_normal", dtype)
     one_of(method, "multivariate_normal: method", ("cholesky", "eigh", "svd"))

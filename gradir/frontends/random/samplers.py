@@ -1,7 +1,7 @@
 """Functions that draw, in a trace and outside of one.
 
-Outside of a trace they run as native code, compiled once for each shape and dtype, as do loops: the
-numbers are those of traced code, bit for bit.
+Outside of a trace they run as native code, compiled once for each shape and dtype, as loops do: the
+numbers are bit for bit as in traced code.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def sampler(
         # as signature.bind, which takes as long as a small draw
         given = dict(zip(places, args, strict=False)) | kwargs
         if len(given) < len(args) + len(kwargs) or not needed <= given.keys() <= known.keys():
-            return call(*args, **kwargs)  # which says what is wrong
+            return call(*args, **kwargs)  # which names the wrong argument
         if check is not None:
             check(**given)
         static = {p: _plain(p, v) for p, v in given.items() if _is_static(name, p, v)}

@@ -32,7 +32,7 @@ _MOST = 1000
 def expm(A: Any) -> Tracer:
     """The exponential of square matrices [.., n, n].
 
-    f16, bf16 and f32 are computed as they are. The derivative is that of the computation.
+    f16, bf16 and f32 are computed as they are. The derivative goes through the computation.
     """
     x = floating(A)
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:

@@ -51,7 +51,7 @@ def called(what: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -
 def _signature_of(function: Callable[..., Any]) -> inspect.Signature | None:
     """The signature of a function; None for functions in C, and for transforms' objects."""
     try:
-        # a wrapper's own parameters may differ from those of the wrapped function
+        # a wrapper's own parameters may differ from the wrapped function's
         return inspect.signature(function, follow_wrapped=False)
     except (TypeError, ValueError):
         return None

@@ -12,7 +12,7 @@ from xdsl.ir import Attribute
 
 
 class _Floats:
-    """The default floating type: that of this thread's innermost context, else of the process."""
+    """The default floating type: by this thread's innermost context, else by the process."""
 
     def __init__(self) -> None:
         self.process: Attribute = f64

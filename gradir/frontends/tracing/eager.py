@@ -1,6 +1,6 @@
 """Functions of traced arrays on NumPy arrays: outside of a trace, each op is run as it is made.
 
-The same Python function runs; its trace is one that gives each op's NumPy meaning, that of the
+The same Python function runs; its trace gives each op's NumPy meaning, as in the
 interpreter, in place of a line of a program. Results are new NumPy arrays. Later calls on arrays of
 the same types run the ops alone (`replays`).
 """
@@ -133,14 +133,14 @@ def eager(
             try:
                 return record.replay(arrays)
             except Exception:
-                records.found.pop(key, None)  # the call itself says what is wrong, and where
+                records.found.pop(key, None)  # the call itself then finds the fault and its place
         return called_from(frame, once, key, args, kwargs)
 
     return call
 
 
 def _outside(result: Any, arguments: Sequence[Any]) -> Any:
-    """A result as NumPy arrays, none of which shares memory with an argument or another one."""
+    """A result as NumPy arrays that share no memory with an argument or with each other."""
     if isinstance(result, Tracer):
         if not isinstance(result.made_in, _Eager):
             raise refusal(ENDED)

@@ -63,7 +63,7 @@ def _place() -> str:
 class View:
     """How a view is read from its base, and the base made of the view's new value.
 
-    `write` is None for views that NumPy makes read-only; `key` is that of base[key].
+    `write` is None for views that NumPy makes read-only; `key` is set where the view is base[key].
     """
 
     __slots__ = ("base", "key", "read", "version", "write")
@@ -116,7 +116,7 @@ def as_view(base: Tracer, made: Tracer, read: Read, write: Write | None, key: An
 
 
 def is_argument(tracer: Tracer) -> bool:
-    """Whether the memory is that of an argument of the traced function."""
+    """Whether the memory belongs to an argument of the traced function."""
     return tracer.memory is not None and tracer.memory.argument is not None
 
 

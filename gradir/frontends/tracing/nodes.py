@@ -137,7 +137,7 @@ def static_key(value: Any) -> Hashable:
 
 
 def kind_of(value: object) -> str:
-    """The class of what is no array, with a way out for a class of the user's, in messages."""
+    """The class of an object that is no array, with a way out for a user's class, in messages."""
     cls = type(value)
     if cls.__module__.partition(".")[0] in ("builtins", "numpy", "gradir"):
         return cls.__name__

@@ -107,5 +107,5 @@ class Path:
                 if values[value].tobytes() != answer:
                     return False
         except (ExecutionError, LocatedError, OverflowError):
-            return False  # a trace says what is wrong, and where
+            return False  # a trace then finds the fault and its place
         return True

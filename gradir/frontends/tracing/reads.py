@@ -1,6 +1,6 @@
 """What a Python function reads beside its arguments, if that is known.
 
-A function that reads only numbers, functions of gradir's, and functions of which the same is known,
+A function that reads only numbers, functions of gradir's, and functions known to read no more,
 is traced to the same program as long as these are the same objects. All else may change while it
 stays the same object, an array, a list or an attribute, and nothing is known then.
 """

@@ -2,7 +2,7 @@
 
 A function of traced arrays cannot see their values, so its ops depend on types, and on arguments
 that are no arrays, alone. The second call of a signature is recorded: the function is run once more
-on traced arrays without values. Where its ops and its result are those of the call on arrays, later
+on traced arrays without values. Where it makes the same ops and result as the call on arrays, later
 calls run the ops without the function; elsewhere (a function that reads an array, as `repeat` its
 counts) never.
 """
@@ -40,7 +40,7 @@ Array = np.ndarray[Any, Any]
 PLAIN = frozenset([int, bool, str, type(None), type(Ellipsis)])
 """Types of arguments that are what they are, besides dtypes."""
 LONGEST = 1 << 6
-"""So many items a list may have: a longer one is data, of which each has another signature."""
+"""How many items a list may have: longer ones are data, and each has a signature of its own."""
 LIMIT = 1 << 10
 """So many signatures of a function are known at a time: numbers that change, as a step size does,
 must not fill the memory."""

@@ -47,7 +47,7 @@ _here = _Here()
 
 
 class PythonSources(Sources):
-    """Source lines, also of code without a file: linecache has those of notebooks."""
+    """Source lines, also of code without a file: linecache has the lines of notebooks."""
 
     def line(self, file: str, number: int) -> str | None:
         return super().line(file, number) or linecache.getline(file, number).rstrip("\n") or None
@@ -129,7 +129,7 @@ def place_of_error(error: BaseException) -> LocationAttr:
 def is_called_by_code(frame: FrameType | None = None) -> bool:
     """Whether a user's code runs an operator, or x[key] = value, by a function of another system.
 
-    Its own operators are other instructions than calls. `frame` is that of the operator's caller,
+    Its own operators are other instructions than calls. `frame` belongs to the operator's caller,
     if that may be gradir, which then is no other system.
     """
     if frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):

@@ -82,7 +82,7 @@ def element_named(dtype: Any) -> Attribute:
     """The element type of a dtype, its name, or a Python type; ArgumentTypeError for others."""
     if isinstance(dtype, type) and dtype in (bool, int, float):
         return default_element(dtype)
-    name: str = str(dtype).rpartition(".")[2]  # those of other libraries: torch.float32
+    name: str = str(dtype).rpartition(".")[2]  # dtypes of other libraries: torch.float32
     if not isinstance(dtype, str) or _NAME.fullmatch(dtype):
         with suppress(TypeError):
             name = np.dtype(cast(Any, dtype)).name
@@ -93,7 +93,7 @@ def element_named(dtype: Any) -> Attribute:
 
 
 def spec_of(value: object) -> tuple[AnyTensor, bool] | None:
-    """The type of a traced argument, and whether it is weak, as that of a Python number.
+    """The type of a traced argument, and whether it is weak, like a Python number.
 
     None for objects other than arrays, numbers, and those with a shape and a dtype.
     """

@@ -43,10 +43,10 @@ from gradir.symbols import function_named
 class Traced:
     """A traced function: `@name` of a module, and the nesting of its arguments and results.
 
-    `arguments` has two parts, those by position and those by keyword; `names` are those of its
-    leaves. `weak` tells for each result whether it is weak, as a Python number. `captured` are the
-    arrays of an outer trace; they follow the arguments. With a `path` it holds for the values of
-    the arguments alone, and for those that take the same path.
+    `arguments` has two parts, the ones by position and the ones by keyword; `names` has a name for
+    each leaf. `weak` tells for each result whether it is weak, as a Python number. `captured` are
+    the arrays of an outer trace; they follow the arguments. With a `path` the program holds for the
+    given values of the arguments, and for other values that take the same path.
     """
 
     module: Module
@@ -85,7 +85,7 @@ def traced(
 ) -> Traced:
     """`trace` with the nesting of arguments and results, within an outer trace if given.
 
-    `what` is the name of gradir's function in errors; `name` and `place` are those of the program,
+    `what` is the name of gradir's function in errors; `name` and `place` belong to the program,
     by default the function's own. With `moving`, Python code may ask for values of the arguments,
     and the function is differentiated by those leaves.
     """
@@ -155,7 +155,7 @@ def _module(trace: Trace, place: Any) -> ModuleOp:
     assert last is not None
     function = FuncOp(trace.name, (types, [o.type for o in last.operands]), Region(block))
     function.location = place
-    # without those of bodies that were traced for their types alone
+    # leave out functions of bodies that were traced for their types alone
     functions = {**trace.functions, trace.name: function}
     declared = [functions[name] for d in trace.declarations for name in d.names]
     *called, _ = callees_first(functions, [*declared, function], follow=uses_in)

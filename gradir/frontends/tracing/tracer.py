@@ -229,9 +229,9 @@ class Tracer:
 
     @public
     def copy(self) -> Tracer:
-        """The array as one of its own: what is assigned to one does not show in the other.
+        """The array as one of its own: assigning to one does not change the other.
 
-        That of a number is one; that of an argument an array, as it may be NumPy's array of rank 0.
+        A number's copy is a number; an argument's an array, as it may be NumPy's array of rank 0.
         """
         trace = tracing() or self.made_in
         made = Tracer(trace, trace.use(self), self.weak)
@@ -497,7 +497,7 @@ class Tracer:
 
     @public
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        """NumPy's elementwise functions and operators: those of gradir.numpy."""
+        """NumPy's elementwise functions and operators, by the functions of gradir.numpy."""
         return registered("of_ufunc")(ufunc, method, inputs, options)
 
     @public

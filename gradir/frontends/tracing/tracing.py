@@ -1,7 +1,7 @@
 """The function under construction: growing blocks, and the values visible in them.
 
 An op on traced arrays is appended to the innermost block under construction: the function's, or
-that of a region (a checkpoint stage, the body of a loop). A region may use values of the blocks
+a region's (a checkpoint stage, the body of a loop). A region may use values of the blocks
 around it. A function traced inside of another gets captured values of that one as further
 arguments.
 """
@@ -68,7 +68,7 @@ class Trace:
         self.functions: dict[str, FuncOp] = {} if outer is None else outer.functions
         # declarations beside the functions, and the function of each custom_vjp
         self.declarations: list[CustomVjpOp] = [] if outer is None else outer.declarations
-        # what was taken for true of extents
+        # facts of extents that the trace has relied on
         self.conditions: list[Condition] = [] if outer is None else outer.conditions
         self.custom: dict[Any, Any] = {} if outer is None else outer.custom
         self.known = Known((), (), None if outer is None else outer.known.path)
@@ -164,7 +164,7 @@ class Trace:
     @contextmanager
     def region(self, block: Block) -> Generator[Block]:
         """A context whose ops go to this block of a region."""
-        around = len(self.blocks) + 1  # and that of the module
+        around = len(self.blocks) + 1  # and the module's region
         if around >= MAX_REGION_DEPTH:
             raise refusal(
                 f"regions are nested too deeply: this one would be in {around} regions, the limit "
@@ -328,7 +328,7 @@ def is_number(value: object) -> bool:
 def lifted(value: object, element: Attribute | None = None, what: str = "") -> Tracer:
     """A traced array, a number or an array of any library as a traced array.
 
-    Other objects say by `__gradir_array__` of which traced array they are a form.
+    Other objects say by `__gradir_array__` which traced array they stand for.
     TraceError that begins with `what` for other objects. A Python number gets the element type; or
     without one its default, and is then weak.
     """

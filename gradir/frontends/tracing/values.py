@@ -50,7 +50,7 @@ class _Place(NamedTuple):
 class Known:
     """What a trace knows of its arguments: an array or a value of an outer trace for each of them.
 
-    `moving` are the arguments by which the function is differentiated. `path` is that of the
+    `moving` are the arguments by which the function is differentiated. `path` belongs to the
     whole program, which holds for arguments on it alone where one of them `was_read`.
     """
 
@@ -98,12 +98,12 @@ def text_of(x: Tracer) -> Array | None:
 
 
 def moves(x: Tracer) -> bool:
-    """Whether an array with a value depends on what is differentiated: a number then does not."""
+    """Whether an array depends on a differentiated argument, as a number made of it would not."""
     return x.made_in.has_program and _moves(x.made_in, x.ssa)
 
 
 def still_value_of(x: Tracer, what: str, way_out: str) -> Array | None:
-    """`value_of`; TraceError for an array that depends on what is differentiated."""
+    """`value_of`; TraceError for an array that depends on a differentiated argument."""
     value = value_of(x)
     if value is not None and moves(x):
         raise refusal(
@@ -187,7 +187,7 @@ def _needed(trace: Trace, ssa: SSAValue) -> list[Operation]:
 
 
 def _argument(trace: Trace, argument: BlockArgument) -> Array:
-    """The value of an argument of a trace; those of regions are not known."""
+    """The value of an argument of a trace; arguments of regions have no known value."""
     source, path = _source(trace, argument), trace.known.path
     if isinstance(source, _Place):
         value = _value(source.trace, source.ssa)

@@ -73,8 +73,8 @@ class ArrayBatches:
 def shuffled(rows: int, seed: int, epoch: int) -> np.ndarray[Any, Any]:
     """The order of rows in an epoch: they are sorted by random numbers.
 
-    The stream of PCG64 stays the same in all versions of NumPy; that of Generator.permutation
-    may change.
+    The stream of PCG64 stays the same in all versions of NumPy; Generator.permutation may
+    change.
     """
     numbers = np.random.PCG64(np.random.SeedSequence((seed, epoch))).random_raw(rows)
     return np.argsort(numbers, kind="stable")
@@ -123,7 +123,7 @@ def batches_of(
 
     Each rank of the team gets its rows of them.
 
-    ArgumentError, by `what` or the path of the array, for what is neither.
+    ArgumentError, by `what` or the path of the array, for other objects.
     """
     if not is_arrays(data):
         if not isinstance(data, Iterable) or isinstance(data, (str, bytes, dict)):
@@ -183,6 +183,6 @@ def _rows(what: str, leaves: list[Any], tree: Tree) -> int:
 
 
 def rows_of(batch: Batch) -> int:
-    """How many rows a batch has: those of its first array of a rank above 0; else 1."""
+    """How many rows a batch has: the extent of its first array with a rank above 0; else 1."""
     shapes: list[Any] = [getattr(leaf, "shape", ()) for leaf in flatten(batch)[0]]
     return next((int(shape[0]) for shape in shapes if shape), 1)

@@ -171,7 +171,7 @@ class _Reader:
         return Table(columns)
 
     def _require_agreement(self, progress: Progress, epochs: Table, steps: Table) -> None:
-        """Raise unless the history is that of this many epochs and steps."""
+        """Raise unless the history has the epochs and steps that the progress counts."""
         begin = progress.steps - progress.batch
         numbers = steps.columns.get("epoch", [])[max(begin, 0) :]
         agree = (len(epochs), len(steps)) == (progress.epoch, progress.steps) and begin >= 0

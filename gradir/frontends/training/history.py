@@ -79,7 +79,7 @@ class History:
         name: str = "",
         beside: Mapping[str, History] | None = None,
     ) -> None:
-        """Draw each column over the epochs or steps; `name`d, `beside` those of other histories."""
+        """Draw each column over the epochs or steps, with other histories `beside` this one."""
         histories = {name: self, **(beside or {})}
         write_whole(as_path("path", path), self._chart(per, histories))
 

@@ -30,7 +30,7 @@ class TrainingTeam:
         self.shards = self.size if shards is None else shards
 
     def part(self, rows: int) -> slice:
-        """This rank's rows of a batch of so many."""
+        """This rank's rows of a batch with this many rows."""
         if rows % self.shards or self.shards % self.size:
             raise ArgumentError(
                 f"data: a batch must be in {self.shards} equal shards for {self.size} ranks, got "

@@ -147,7 +147,7 @@ class Trainer:
         self._run = _Run(self._steps(params, state, Progress(seed)), Table(), Table())
 
     def _steps(self, params: Any, state: Any, progress: Progress) -> WholeSteps[Progress]:
-        """Steps from whole arrays on, of which this rank has all or parts."""
+        """Steps from whole arrays on; this rank keeps all or its parts of them."""
         if isinstance(self._step, ParallelStep):
             params, state = self._step.shard(params, state)
         return WholeSteps(self._step, params, state, progress)
@@ -195,10 +195,10 @@ class Trainer:
         save_every: int | None = None,
         progress: bool | None = None,
     ) -> History:
-        """Train until `epochs` epochs are done, those of earlier calls included; the history.
+        """Train until `epochs` epochs are done, counting earlier calls; the history.
 
-        `data` is a tuple of (nested) arrays with equal numbers of rows, of which a batch has
-        `batch_size`, in an order that the seed and the epoch give (`shuffle`); the last batch is
+        `data` is a tuple of (nested) arrays with equal numbers of rows. A batch has `batch_size` of
+        these rows, in an order that the seed and the epoch give (`shuffle`); the last batch is
         smaller or left out (`drop_last`). Or it is an iterable of batches, iterated once an epoch;
         a batch that is a tuple has several arguments of the loss. `held_out`, likewise, is measured
         by the metrics after each epoch.

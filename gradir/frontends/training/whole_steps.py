@@ -103,7 +103,7 @@ class WholeSteps(Generic[Progress]):
         return self._tree.build(self.leaves)[0]
 
     def note(self, progress: Progress) -> None:
-        """Change what is true beside the arrays."""
+        """Set the progress that holds for the present arrays."""
         self._now = _Now(self._now.leaves, self._now.since, progress)
 
     def take(self, batch: tuple[Any, ...], after: Callable[[Any], Progress]) -> None:
@@ -149,7 +149,7 @@ class WholeSteps(Generic[Progress]):
             [*leaves, *more], Tree(tuple, (), (arguments, NO_NAMES))
         )
         new = results[: len(leaves)]
-        if nesting is not self._checked:  # that of a kind of batches
+        if nesting is not self._checked:  # one object for one kind of batches
             self._check(new, nesting)
             self._checked = nesting
         return new, nesting.children[2].build(results[len(leaves) :])

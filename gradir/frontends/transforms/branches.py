@@ -52,9 +52,9 @@ def cond(pred: Any, true_function: Function, false_function: Function, *operands
 
 @public
 def switch(index: Any, branches: Sequence[Function], *operands: Any) -> Any:
-    """The results of one of the functions on the operands: that of the number `index`.
+    """The results of one of the functions on the operands: function `index` in the sequence.
 
-    A negative index counts as 0, one beyond the last as that of the last. All functions return
+    A negative index counts as 0, one beyond the last as the last. All functions return
     results of the same nesting, shapes and dtypes.
     """
     functions = _functions(branches)
@@ -87,7 +87,7 @@ def _functions(branches: object) -> tuple[Function, ...]:
 
 
 class _Branches:
-    """The blocks of some functions of which one runs, with results of equal types."""
+    """The blocks of some functions, one of them to run, with results of equal types."""
 
     def __init__(
         self,

@@ -98,7 +98,7 @@ class Calls:
     ) -> tuple[Sequence[Any], Tree]:
         """A call with flattened `(args, kwargs)`: the results as leaves and their nesting.
 
-        That is one object for one kind of arguments. `arguments` are those of the trace.
+        The nesting is one object for one kind of arguments. A trace runs on `arguments()`.
         """
         classes, last = tuple(map(type, leaves)), self._last
         if last is not None and out is None and (tree, classes, default_element(float)) == last[:3]:

@@ -159,7 +159,7 @@ class CustomVjp(CustomFunction):
         """`forward(*args)` returns (results, residuals), `backward(residuals, cotangents)` a tuple.
 
         The tuple has a cotangent per argument, nested like it, or None for zero. `cotangents` are
-        nested like the results; those of integer results are None, those of integer arguments are
+        nested like the results, with None for integer results; cotangents of integer arguments are
         not read. Arguments of `nondiff_argnums` have no cotangent: `backward` gets them in front.
         """
         self._rules = forward, backward
@@ -188,7 +188,7 @@ class CustomJvp(CustomFunction):
         """`jvp(primals, tangents)` returns (results, tangents of the results).
 
         Both arguments are tuples with an entry per argument of the function; tangents are nested
-        like primals, None for integers, and so are those that are returned (those of integer
+        like primals, None for integers. Returned tangents are nested likewise (entries of integer
         results are not read). The function must be linear in the tangents: its transpose is the
         vjp. Arguments of `nondiff_argnums` have no tangent: `jvp` gets them in front.
         """

@@ -324,7 +324,7 @@ def _base_name(function: Function) -> str:
 
 
 def _restored(*parts: Any) -> CustomOp:
-    """An op after unpickling: that of this process, if it has it."""
+    """An op after unpickling: this process's own, if it has it."""
     known = host_function(parts[8])
     owner = getattr(None if known is None else known.shape, "__self__", None)
     if isinstance(owner, CustomOp) and owner._parts == parts:

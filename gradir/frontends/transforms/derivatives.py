@@ -68,12 +68,12 @@ def grad(
     `argnums` are the arguments to differentiate: the gradient has the nesting of that argument, or
     is a tuple for several; of nested arguments integers and bools have None in it. `has_aux`: the
     function returns (number, aux), its gradient (gradient, aux). `policy` and `memory_limit`
-    (bytes) are those of Module.gradient. `sparse_argnums`, out of `argnums`, are the arguments with
+    (bytes) are as in Module.gradient. `sparse_argnums`, out of `argnums`, are the arguments with
     gradients as RowSlices: the rows read, also in traced code. `sparse` says it for single leaves:
     True or False nested like the gradient, or for a whole part of it, or a function that gives that
     for the arguments of `argnums`.
 
-    `req` says in the same way what is asked of each gradient: "write"; "null", no gradient, None in
+    `req` requests each gradient in the same way: "write"; "null", no gradient, None in
     its place, and nothing is computed for it; "slices", RowSlices; "add", the sum of an array of
     `out=` and the gradient, in this order. A call with "add" has `out=`, nested like the result
     with None at other places: arrays are added to in place, traced ones are read.
@@ -254,12 +254,12 @@ def _typed(value: Any, type_: Attribute) -> Any:
 
 @public
 def vjp(function: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
-    """The results of the function, and a function from their cotangents to those of the primals.
+    """The results of the function, and a function from their cotangents to the primals' cotangents.
 
     The cotangents are nested like the results and have their types; entries of integer results are
     not read, and may be None. The result has an entry per primal, nested like it, None at integer
     leaves. The residuals are computed once, here. With `has_aux` the function returns
-    (result, aux), of which only the result has cotangents; vjp returns aux as a third.
+    (result, aux), where only the result has cotangents; vjp returns aux as a third.
     """
     trace = tracing()
     inner = traced("vjp", function, primals, outer=trace, moving=all_of)
@@ -315,7 +315,7 @@ def _transposed_later(
 
 @dataclass(frozen=True, eq=False)
 class Transposed(Copied):
-    """The function of gradir.vjp: from cotangents of the results to those of the primals.
+    """The function of gradir.vjp: from cotangents of the results to cotangents of the primals.
 
     It pickles as the program of the backward function and the residuals.
     """
@@ -387,7 +387,7 @@ def jvp(
 
     `tangents` are nested like `primals`, and entries of integer ones are not read, and may be
     None. The tangents of the results are nested like these, None at integer leaves. With `has_aux`
-    the function returns (result, aux), of which only the result has tangents; jvp returns aux as a
+    the function returns (result, aux), where only the result has tangents; jvp returns aux as a
     third.
     """
     for what, given in (("primals", primals), ("tangents", tangents)):

@@ -113,7 +113,7 @@ def _made_by(op: Operation) -> list[SSAValue]:
 class SplitDerivative:
     """The derivative of a function in a trace, in two functions that may be called repeatedly.
 
-    It is made for some operands, of which only the types count, and differentiates the results
+    It is made for some operands, whose types alone count, and differentiates the results
     `of` in the operands `wrt`. The function must not use other arrays of the trace.
     """
 
@@ -131,7 +131,7 @@ class SplitDerivative:
         name: str,
         sparse: tuple[int, ...] = (),
     ) -> SplitDerivative:
-        """The two functions, of which the names begin with `name`.
+        """The two functions, with names that begin with `name`.
 
         `sparse`, out of `wrt`, have row slices as cotangents: indices and values.
         """
@@ -155,6 +155,6 @@ class SplitDerivative:
         return outputs[:count], outputs[count:]
 
     def back(self, residuals: Sequence[Tracer], cotangents: Sequence[Tracer]) -> list[Tracer]:
-        """The cotangents of `wrt`, two arrays for row slices, from those of `of`."""
+        """The cotangents of `wrt`, two arrays for row slices, from the cotangents of `of`."""
         trace = current(self.inner.name)
         return call_of(trace, self.backward, [trace.use(x) for x in (*residuals, *cotangents)])

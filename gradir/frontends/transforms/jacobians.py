@@ -189,7 +189,7 @@ def linearize(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callabl
 
 @public
 def linear_transpose(function: Callable[..., Any], *primals: Any) -> Callable[[Any], Any]:
-    """The transpose of a linear function: from cotangents of its results to those of its arguments.
+    """The transpose of a linear function, from cotangents of results to cotangents of arguments.
 
     `primals` are arrays or gradir.Spec of the arguments' shapes and dtypes.
     """

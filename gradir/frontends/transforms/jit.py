@@ -142,7 +142,7 @@ class Jitted(Wrapped):
         return self._calls.program(leaves, tree, lambda: (args, kwargs)), leaves
 
     def after_trace(self, check: Callable[[], object]) -> None:
-        """Set what is called after each trace."""
+        """Call `check` after each trace."""
         self._calls.after_trace = check
 
     def _trace(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Traced:
@@ -194,7 +194,7 @@ def derived(
 ) -> Jitted:
     """What a transform makes of the function `shown`, as the traced `function` says.
 
-    `arguments` are those of the transform behind `shown`.
+    `arguments` are the transform's own, behind `shown`.
     """
     kind, name = transform.__name__, function_name(shown)
     look_like(function, shown)  # the names of the parameters
@@ -237,7 +237,7 @@ def jit(
     shapes have the names, and calls are checked. It has an entry for each argument by position, or
     is a dict by parameter names: a text such as `"n, 3"`, `"2*n + 1"` or `"n, ..."` (any extents
     may follow), a gradir.Spec, whose dtype is checked too, None for the shape of the call, or a
-    nesting of these like that of the argument. Code is made for each tuple of sizes.
+    nesting of these like the argument's. Code is made for each tuple of sizes.
     """
     if not callable(function):
         raise ArgumentTypeError(f"function: expected a Python function, got {function!r}")

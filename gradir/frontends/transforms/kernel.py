@@ -2,7 +2,7 @@
 
 The body is run once, on symbolic subscripts: each read is an `array.affine_gather` over the grid of
 the nest, computations are ops on arrays of the grid, and sums are reductions of its last axes. So
-derivatives of every order are those of these ops, and code generation makes loops of them again.
+derivatives of every order are these ops' own, and code generation makes loops of them again.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def kernel(
     affine in the indices. It computes with them as with arrays, by gradir.numpy. An index in a
     computation is an integer. An array of rank 0 is used as it is. Without a body: a decorator.
 
-    shape: the shape of the results, or a function of the arrays' Specs; that of the first array if
+    shape: the shape of the results, or a function of the arrays' Specs; the first array's if
         absent. There is an index for each of its axes.
     over: the extents of further indices, over which elements are combined.
     combine: "add", "multiply", "minimum" or "maximum".
@@ -209,7 +209,7 @@ _running = _Running()
 
 
 class KernelGrid:
-    """The indices of one run of a body; those of another kernel, or of another run, are refused."""
+    """The indices of one run of a body; indices of another kernel or another run are refused."""
 
     def __init__(self, bounds: tuple[int, ...]):
         self.bounds = bounds
@@ -230,7 +230,7 @@ class KernelGrid:
             _running.grids.pop()
 
     def require_running(self, what: str) -> None:
-        """TraceError unless the innermost body is that of this grid."""
+        """TraceError unless the innermost running body belongs to this grid."""
         if _running.grids[-1:] != [self]:
             raise refusal(
                 f"kernel: {what} of another kernel is used here; call that kernel outside, and "

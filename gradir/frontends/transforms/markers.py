@@ -49,7 +49,7 @@ class CheckpointedFunction(Wrapped):
     # in one frame: stages may nest up to Python's recursion limit
     @public
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """The function's result; in a trace, that of a region op around it."""
+        """The function's result; in a trace, the result of a region op around it."""
         trace = tracing()
         if trace is None:
             return called("checkpoint", self._function, *args, **kwargs)

@@ -39,7 +39,7 @@ def gcd(x1: Any, x2: Any) -> Any:
 
 
 def _sizes(name: str, x1: Any, x2: Any) -> Any:
-    """|x1| and |x2| in the unsigned type of their width, which holds that of the smallest too."""
+    """|x1| and |x2| in the unsigned type of their width, which holds the smallest integer's too."""
     (a, b), _ = unified(WhereOp, [lifted(x1), lifted(x2)])
     if is_float(element(a)):
         raise refusal(f"{name}: expected integers, got {a!r} and {b!r}")

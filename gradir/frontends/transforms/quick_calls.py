@@ -1,4 +1,4 @@
-"""Calls of jitted functions without Python: arguments like those of an earlier call."""
+"""Calls of jitted functions without Python: arguments like an earlier call's."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class QuickCalls:
         if not is_due() or key in self._ways or len(self._ways) >= MOST_WAYS:
             return
         try:
-            # without that of the pair (args, kwargs) itself
+            # leave out the node of the pair (args, kwargs) itself
             given = list(_argument_nodes(arguments, iter(classes)))[1:]
         except _NotNative:
             return
@@ -72,7 +72,7 @@ _LIST_ITEMS: object = getattr(list, "__iter__")  # noqa: B009
 def _argument_nodes(tree: Tree, classes: Iterator[type]) -> Iterator[WayNode]:
     """The nodes that an argument must match."""
     kind, count = tree.kind, len(tree.children)
-    # those of the subclasses that are walked through as native code does
+    # native code walks through subclasses that iterate as tuple or list does
     items: object = getattr(kind, "__iter__", None)
     if kind in NODES:
         raise _NotNative

@@ -1,6 +1,6 @@
-"""What is asked of each gradient of a Python function: a request for each leaf.
+"""Requests, one for each leaf of the gradient of a Python function.
 
-They are nested like the gradient, and are those of Module.gradient: "write", "null", "add" and
+They are nested like the gradient, and have Module.gradient's words: "write", "null", "add" and
 "slices".
 """
 
@@ -33,7 +33,7 @@ Numbers = int | Sequence[int]
 
 @dataclass(frozen=True)
 class Requests:
-    """The arguments of gradir.grad that say what is asked of the gradients."""
+    """The arguments of gradir.grad that say which gradients are wanted, and in which form."""
 
     argnums: Numbers
     sparse_argnums: Numbers = ()

@@ -25,7 +25,7 @@ from gradir.frontends.transforms.vmap import vmap
 def map(function: Callable[[Any], Any], xs: Any, batch_size: int | None = None) -> Any:
     """The results of the function for each row of the arrays `xs`, stacked; one row after another.
 
-    `batch_size`: so many rows at a time, by vmap. Unlike vmap, map needs no memory for more rows.
+    `batch_size`: the rows that vmap takes at a time. Unlike vmap, map needs no memory for more.
     """
     require_functions("map", function)
     if tracing() is None:
@@ -109,7 +109,7 @@ class _Sums:
         if count < 2:
             return list(x)
         even, odd = [a[0::2] for a in x], [a[1::2] for a in x]
-        # sums up to each odd place, of which those up to the even ones follow
+        # sums up to each odd place; the sums up to the even places follow from them
         at_odd = self.of(self.combined([a[: count // 2] for a in even], odd))
         before = at_odd if count % 2 else [a[:-1] for a in at_odd]
         later = self.combined(before, [a[1:] for a in even]) if count > 2 else []

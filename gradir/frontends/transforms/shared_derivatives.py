@@ -30,7 +30,7 @@ class _Kept(NamedTuple):
 
 
 _kept = Store[Hashable, _Kept](MOST_DERIVATIVES)
-# what was asked for once
+# hashes of the keys of derivatives that were asked for once
 _asked: WeakKeyDictionary[Callable[..., Any], set[int]] = WeakKeyDictionary()
 
 

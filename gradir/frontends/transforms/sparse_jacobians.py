@@ -38,7 +38,7 @@ def sparse_jacobian(
 ) -> SparseJacobian:
     """The Jacobian of a function from a vector to a vector, at the entries of a pattern.
 
-    `pattern` has the Jacobian's shape [results, elements]: a sparse matrix of SciPy, of which the
+    `pattern` has the Jacobian's shape [results, elements]: a sparse matrix of SciPy, where the
     stored entries count whatever their values; an array of bools; or (indices, indptr, shape) of
     compressed rows. The function returned gives, for a SciPy pattern, such a matrix, else the
     values in the pattern's order, row by row; in traced code always the values.
@@ -59,7 +59,7 @@ def sparse_hessian(
     """The second derivatives of a function from a vector to a number, at the entries of a pattern.
 
     It is sparse_jacobian of grad, by tangents. The pattern has both halves of the matrix, and
-    columns are colored as those of any matrix: that it is symmetric saves nothing.
+    columns are colored as for any matrix: that it is symmetric saves nothing.
     """
     return SparseJacobian(grad(function, argnums), pattern, argnums, "jvp", check)
 
@@ -144,7 +144,7 @@ class SparseJacobian(Wrapped):
     # With values.
 
     def _compare(self, values: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """ArgumentError if the product with a random tangent is not that of the entries."""
+        """ArgumentError if the product with a random tangent differs from the entries' product."""
         rows, columns = self.shape
         values = np.asarray(values)
         tangent = np.random.default_rng(0).normal(size=columns).astype(values.dtype)

@@ -1,4 +1,4 @@
-"""Where a sparse matrix has entries, and colors of its columns: those of a color share no row.
+"""Where a sparse matrix has entries, and colors of its columns: columns of a color share no row.
 
 The sum of the columns of a color has each of their entries in a row of its own, so a product with
 one tangent finds them all (Curtis, Powell, Reid: On the estimation of sparse Jacobian matrices).
@@ -141,7 +141,7 @@ class Compression:
 
 
 def compression_of(pattern: Pattern, mode: str | None) -> Compression:
-    """The one of fewer seeds, tangents where both have as many; or that of `mode`."""
+    """The one with fewer seeds, tangents where both have as many; or the one for `mode`."""
     if mode not in (None, "jvp", "vjp"):
         raise ArgumentError(f"mode: expected None, 'jvp' or 'vjp', got {mode!r}")
     across = pattern.transposed

@@ -39,7 +39,7 @@ def vmap(function: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0) ->
 
     `in_axes` says along which axis an argument has rows: a number for all, or a tuple with an entry
     for each argument by position, each of them a number (one < 0 counts from the end), None for an
-    argument that all rows share, or a nesting of these like that of the argument. Arguments by
+    argument that all rows share, or a nesting of these like the argument's. Arguments by
     keyword have rows along axis 0. `out_axes` says in the same way where results have them; None is
     for a result that is the same for all rows. Values that depend on no row are computed once.
     Raises TraceError where the arguments differ in their numbers of rows.

@@ -92,8 +92,8 @@ def differentiate_body(
     borders: tuple[Border, Border],
     silent: bool = True,
 ) -> Body:
-    """Make the backward code, after the forward code: from the cotangents of `given` to those of
-    `wanted`; those without contributions only if `silent`. `borders` make the crossings of both."""
+    """Make the backward code, after the forward code: from cotangents of `given` to cotangents of
+    `wanted`, if `silent` also where nothing contributes. `borders` make both ends' crossings."""
     block = inner.backward
     block.insert_arg(number_type, 0).name_hint = "back"
     entry, end = borders

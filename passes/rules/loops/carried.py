@@ -35,7 +35,7 @@ class Carried:
     """The carried values of a backward loop, from one iteration to the one before it.
 
     cts: the cotangents of active carried values, and behind them the masks of some.
-    sums: those of the captured active values so far.
+    sums: the cotangents of the captured active values so far.
     followed: an iteration's initial values, which the one before yielded.
     tapes: the values kept by the forward loop: tapes, or tensors of snapshots.
     """

@@ -1,7 +1,7 @@
 """A scf.for of the source: its changing values, and its bounds.
 
 All loops made for it count up, the backward ones too: `Bounds` converts between an iteration's
-number, its induction variable, and those of the reversed loop.
+number, its induction variable, and both of these in the reversed loop.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ INDEX = IndexType()
 def choose_steps(
     is_simple: SSAValue, simple: SSAValue, length: SSAValue, slots: SSAValue, emitter: Emitter
 ) -> SSAValue:
-    """The number of iterations to run: `simple`, or that of the binomial schedule."""
+    """The number of iterations to run: `simple`, or as the binomial schedule says."""
     (steps,) = choose(
         is_simple,
         ["steps"],
@@ -58,7 +58,7 @@ def choose_steps(
 
 
 def binomial_steps(length: SSAValue, slots: SSAValue, emitter: Emitter) -> SSAValue:
-    """m of the schedule, for a length above 1 and `slots` with that of the last snapshot."""
+    """m of the schedule, for a length above 1 and `slots` that count the last snapshot."""
     one = Integers(INDEX, emitter).constant(1)
     most = emitter.insert(arith.AddiOp(slots, one)).result
     loop = WhileBuilder([one, most], ["t", "beta"], emitter.location)
@@ -88,8 +88,8 @@ def online_place(
 ) -> tuple[SSAValue, SSAValue]:
     """The place of the replaced snapshot, where no slot is free, and the next t.
 
-    `at` are the iterations of the snapshots in order, then that of the new one, and the one after
-    it; `times` is t so far. The place `slots` is that of the new one itself.
+    `at` are the iterations of the snapshots in order, then the new one's iteration, and the next
+    one; `times` is t so far. The place `slots` is for the new one itself.
     """
     index = Integers(INDEX, emitter)
     last = index.constant(slots)

@@ -1,8 +1,8 @@
 """The cotangents of captured values as a backward loop carries them: one sum for each.
 
-A sum is a tensor, which starts from the cotangent so far. That of a table read by rows is row
-slices: room for those of all iterations, and the number of slices so far. Each iteration writes its
-slices behind those of the one before.
+A sum is a tensor, which starts from the cotangent so far. For a table read by rows it is row
+slices: room for the slices of all iterations, and their number so far. Each iteration writes its
+slices behind the ones of the iteration before.
 """
 
 from __future__ import annotations

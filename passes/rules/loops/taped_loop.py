@@ -127,8 +127,8 @@ def _keep(outer: Differentiator, loop: ForLoop, body: Body, bounds: Bounds) -> l
 
 
 def reversed_loop(saved: SavedFor, bounds: Bounds, given: Carried, emitter: Emitter) -> Carried:
-    """Append the backward loop of `taped_loop`, from the cotangents `given` of the active results
-    and the sums so far to those of the initial values."""
+    """Append the backward loop of `taped_loop`: from the cotangents `given` of the active results
+    and the sums so far to the cotangents and sums at the loop's start."""
     sums = given.summing(saved.body.sums).sums
     start = Carried(given.cts, sums, saved.followed, [t.in_backward() for t in saved.threads])
     made = bounds.loop(start.flat(), saved.body.inner.backward, emitter)

@@ -242,7 +242,7 @@ def _last_condition(outer: Differentiator, saved: SavedWhile, given: list[SSAVal
 
 
 def _backward_body(saved: SavedWhile, start: Carried, outside: Emitter) -> Block:
-    """The body of the backward loop: that of the second region, then that of the first."""
+    """The body of the backward loop: the second region's backward code, then the first's."""
     block = Block(arg_types=[INDEX, *(v.type for v in start.flat())])
     for argument, value in zip(block.args[1:], start.flat(), strict=True):
         argument.name_hint = value.name_hint

@@ -5,7 +5,7 @@ At its end the number of iterations is known, and the loop is the same as
     p = first region;  scf.for %i = 0 to %count { p = second region, then first region }
 
 on the values p that the first region forwards. That scf.for is built as if it were in the source;
-its backward code is that of for_replay.py. Values from one region to the other pass through a
+for_replay.py makes its backward code. Values from one region to the other pass through a
 grad.join: their contributions are summed before they join others, as where the regions have
 backward code of their own (taped_while.py), so that all policies add in one order. The forward code
 is the scf.while, which keeps snapshots of p:

@@ -16,7 +16,7 @@ from torch_ops import torch
 
 import gradir
 import gradir.numpy as gnp
-from gradir.interop.programs import Program
+from gradir.interop.programs import Differentiable
 from gradir.interop.torch import wrap
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -165,7 +165,7 @@ def test_no_grad() -> None:
         assert not f(x).requires_grad
     assert not f(x.detach()).requires_grad
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Program, "halves", None)  # nothing is kept
+        patch.setattr(Differentiable, "halves", None)  # nothing is kept
         with torch.no_grad():
             f(x)
         with pytest.raises(TypeError):

@@ -387,7 +387,7 @@ def jitted(trial: Trial) -> None:
         same_bits("bits of gradir.jit", expected, found)
 
 
-def called(trial: Trial) -> None:
+def python_vjp(trial: Trial) -> None:
     """gradir.vjp of the Python function gives what the derivative of the program gives."""
     if trial.function is None or not trial.floating:
         return
@@ -460,7 +460,7 @@ CHECKS: dict[Check, int] = {
     validated: 1,
     layouts: 2,
     jitted: 1,
-    called: 2,
+    python_vjp: 2,
     named: 6,
 }
 BY_NAME = {check.__name__: check for check in CHECKS}

@@ -143,14 +143,14 @@ def make_ggnvp(
     """Products with J^T H J: the Jacobian of f, the Hessian of g."""
 
     @_of_arguments
-    def made(f: Function, x: Any) -> Any:
+    def wrapper(f: Function, x: Any) -> Any:
         def times(v: Any) -> Any:
             y, tangent = gradir.jvp(f, (x,), (v,))
             return gradir.vjp(f, x)[1](gradir.hvp(g, (y,), (tangent,)))[0]
 
         return times
 
-    return made(f, f_argnum)
+    return wrapper(f, f_argnum)
 
 
 def grad_named(function: Function, name: str) -> Function:

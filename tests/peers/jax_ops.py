@@ -33,11 +33,11 @@ SAME = """
 def _as_tuple(function: Function) -> Function:
     """JAX takes several axes as a tuple."""
 
-    def called(*xs: Any, **attributes: Any) -> Any:
+    def wrapper(*xs: Any, **attributes: Any) -> Any:
         given = {k: tuple(v) if isinstance(v, list) else v for k, v in attributes.items()}
         return function(*xs, **given)
 
-    return called
+    return wrapper
 
 
 def _arg(function: Function) -> Function:
@@ -153,10 +153,10 @@ _FACTORS = SignedFactors(jnp.linalg, _signs)
 
 
 def _unary(function: Function, **names: str) -> Function:
-    def called(*xs: Any, **attributes: Any) -> Any:
+    def wrapper(*xs: Any, **attributes: Any) -> Any:
         return function(*xs, **{names.get(key, key): v for key, v in attributes.items()})
 
-    return called
+    return wrapper
 
 
 def _dynamic_slice(x: Any, *starts: Any, sizes: Any) -> Any:

@@ -87,7 +87,7 @@ def ctc(
 
 
 def triplet(function: Function) -> Function:
-    def called(
+    def wrapper(
         a: Any,
         p: Any,
         n: Any,
@@ -102,7 +102,7 @@ def triplet(function: Function) -> Function:
             more["distance_function"] = nn.pairwise_distance
         return function(a, p, n, margin=margin, swap=swap, reduction=reduction, **more)
 
-    return called
+    return wrapper
 
 
 def loss(name: str, torch_extra: str = "", **renamed: str) -> Function:

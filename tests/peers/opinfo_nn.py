@@ -52,11 +52,11 @@ def unpool(rank: int) -> tuple[Function, Function]:
 def over_last(function: Function, eps: float) -> Function:
     """A norm over as many of the last axes as a shape has."""
 
-    def called(x: Any, shape: Any, **more: Any) -> Any:
+    def wrapper(x: Any, shape: Any, **more: Any) -> Any:
         axes = tuple(range(x.ndim - len(shape), x.ndim))
         return function(x, axes=axes, **{"eps": eps, **more})
 
-    return called
+    return wrapper
 
 
 def batch_norm(

@@ -220,13 +220,13 @@ def by_jax(case: Case, arrays: Sequence[Array], cts: Sequence[Array]) -> Results
         assert case.results is not None
         more["shape"] = case.results[0][0]
 
-    def called(*active: Any) -> tuple[Any, ...]:
+    def wrapper(*active: Any) -> tuple[Any, ...]:
         operands: list[Any] = [jnp.asarray(a) for a in arrays]
         for k, value in zip(wrt, active, strict=True):
             operands[k] = value
         return as_tuple(JAX[case.op](*operands, **case.attributes, **more))
 
-    results, pull = jax.vjp(called, *(jnp.asarray(arrays[k]) for k in wrt))
+    results, pull = jax.vjp(wrapper, *(jnp.asarray(arrays[k]) for k in wrt))
     values = [np.asarray(r) for r in results]
     assert len(values) == result_count(case, arrays)
     if not wrt:

@@ -57,11 +57,11 @@ class Program:
     def bound(self, xp: Any, flow: Any) -> Function:
         """The function of the arguments alone, under its own name."""
 
-        def called(*arguments: Any) -> Any:
+        def wrapper(*arguments: Any) -> Any:
             return self.function(xp, flow, *arguments)
 
-        called.__name__ = called.__qualname__ = self.name
-        return called
+        wrapper.__name__ = wrapper.__qualname__ = self.name
+        return wrapper
 
 
 def is_float(array: Array) -> bool:

@@ -287,7 +287,7 @@ def native(module: Module, function: str, *arrays: Array) -> Any:
 
 @pytest.mark.parametrize("shape", [(), (0,), (1,), (63,), (64,), (65,), (5, 13)])
 def test_sizes(shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Packed whatever the size: the gradient is that of the mask."""
+    """Packed whatever the size: the gradient goes through the mask."""
     monkeypatch.setattr(kept_bits, "FEWEST_ELEMENTS", 0)
     text = "".join(f"{n}x" for n in shape)
     kinds = f"tensor<{text}f64>, tensor<{text}i1>"

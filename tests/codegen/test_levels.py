@@ -344,7 +344,7 @@ def math_code(level: str, name: str, bits: int) -> jit.LoadedCode:
 @pytest.mark.parametrize("bits", LANES)
 @pytest.mark.parametrize("name", sorted(FUNCTIONS))
 def test_vector_math_has_the_same_bits_at_each_level(name: str, bits: int) -> None:
-    """Its accuracy is then that of `test_vector_math.py` everywhere."""
+    """Its accuracy is then everywhere as `test_vector_math.py` finds."""
     x, y = (vector_math.sample(name, bits)[k] for k in (0, -1))
     results = list[bytes]()
     for level in RUNNABLE:

@@ -178,7 +178,7 @@ func.func @f(%x: tensor<3xf64>) -> tensor<3xf64> {
 
 
 def test_host_functions(compiled_names: list[str]) -> None:
-    """Code calls those of its process, by their names; what it depends on in them is in the key."""
+    """Code calls functions of its process, by name; the facts that it depends on are in the key."""
     x = np.array([1.0, 2.0, 3.0])
     with own_registry():
         gradir.register_host_function("square", square)

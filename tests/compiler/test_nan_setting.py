@@ -60,7 +60,7 @@ def test_derivatives():
 
 
 def test_halves_check_results_alone():
-    """A residual may be infinite where what is made of it is not."""
+    """A residual may be infinite where values made of it are not."""
     value, pull = gradir.vjp(lambda x: gnp.sum(1 / gnp.exp(x)), np.array([1000.0, 0.0]))
     assert value == 1
     value, pull = gradir.vjp(root, ZERO)

@@ -53,7 +53,7 @@ def program(op: str, shape: str, type_: str, attributes: str = "") -> gradir.Mod
 
 
 def test_published_vectors_natively() -> None:
-    """In the first block of a tensor, of which each number shows the upper 24 bits of a word."""
+    """In the first block of a tensor; each number shows the upper 24 bits of a word."""
     draw = gradir.compile(program("array.uniform", "4x", "f32"), "f")
     for counter, key, words in VECTORS[:1]:
         (found,) = draw(word64(*key), word64(*counter[2:]))

@@ -126,7 +126,7 @@ def _solve(a: Any, b: Any, transpose: bool = False) -> Any:
 
 
 def _subscripts(map: Any, grid: Sequence[int], shape: Sequence[int]) -> tuple[Any, ...]:
-    """An affine map at all places of a grid; what is negative is moved behind the end, as JAX
+    """An affine map at all places of a grid; negative places are moved behind the end, as JAX
     counts negative subscripts from the end."""
     found = map.data.eval(list(np.indices(grid)), [])
     whole = [np.broadcast_to(np.asarray(places), grid) for places in found]

@@ -153,7 +153,7 @@ def torch_derivatives(program: Program) -> Derivatives:
 
     def with_value(function: Function, argnums: tuple[int, ...]) -> Function:
         def wrapper(*args: Any) -> Any:
-            # those of an outer derivative are kept, so that it goes on through this one
+            # an outer derivative's own are kept, so that it goes on through this one
             given = [
                 a.detach().requires_grad_() if k in argnums and not a.requires_grad else a
                 for k, a in enumerate(args)

@@ -30,7 +30,7 @@ def bound(
     /,
     **renamed: str,
 ) -> Function:
-    """A function of torch's parameters `names`, of which those before "|" are positional here too,
+    """A function of torch's parameters `names`; the ones before "|" are positional here too,
     and the others are keywords, named as in AXES or `renamed`.
 
     Arguments of those `dropped` change nothing that is compared; a sample with one of those

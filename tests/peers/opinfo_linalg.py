@@ -31,7 +31,7 @@ def cholesky(x: Any, upper: bool = False) -> Any:
 
 
 def cholesky_solve(b: Any, factor: Any, upper: bool = False) -> Any:
-    # torch's derivative by the factor is that of the product, zeros of the triangle included
+    # torch's derivative by the factor comes from the product, zeros of the triangle included
     return la.solve(transposed(factor) @ factor if upper else factor @ transposed(factor), b)
 
 

@@ -22,7 +22,7 @@ def each_rank(name: str, names: str) -> dict[str, Function]:
 
 
 def avg_pool(rank: int) -> Function:
-    """A stride of no numbers is that of the kernel."""
+    """A stride of no numbers is as large as the kernel."""
     function = getattr(nn, f"avg_pool{rank}d")
     return bound(
         lambda x, kernel, stride=None, **more: function(x, kernel, stride or None, **more),

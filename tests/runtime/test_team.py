@@ -32,7 +32,7 @@ def run(team: Team, alone: Times, parallel: Times, until: float, now: float = 0.
 
 
 def crowd(seed: int, seldom: float = 0.5) -> Times:
-    """Calls of 60 us, of which some lose the core for milliseconds."""
+    """Calls of 60 us; some lose the core for milliseconds."""
     choose = random.Random(seed)
     return lambda now: 60 * US + (choose.choice((4, 8, 24)) * MS if choose.random() < seldom else 0)
 

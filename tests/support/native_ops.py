@@ -61,7 +61,7 @@ def of(symbol: str, data: Any = None) -> Any:
 
 
 def wave(**options: Any) -> Any:
-    """sin(x) * w with the first derivative, as that of custom_ops.py."""
+    """sin(x) * w with the first derivative, like the op of custom_ops.py."""
     given: dict[str, Any] = {"needs": ("cotangents", "inputs"), "jvp": of("wave_tangent")}
     return gradir.custom_op(of("wave"), first_like, of("wave_back"), **(given | options))
 

@@ -103,7 +103,7 @@ class SymbolicNest(NestOp):
 
 
 def symbolic(nest: NestOp) -> SymbolicNest:
-    """A nest of numbers in the form of those of extents."""
+    """A nest of numbers in the form of a nest of symbolic extents."""
     inputs = inputs_of(nest)
     body = nest.body.clone()
     return SymbolicNest(

@@ -86,7 +86,7 @@ def linear_transpose(np_: Any, g: Any, f: Function) -> Function:
     return transformed
 
 
-# Rules by hand, each that of the function itself.
+# Rules by hand; each is the function's own rule.
 
 
 def custom_vjp(np_: Any, g: Any, f: Function) -> Function:

@@ -12,7 +12,8 @@ ROOT = Path(__file__).parents[2]
 FOLDERS = ("gradir", "passes", "dialects", "tools")
 OPS_MAY_BE_IN = ("dialects",)
 # A user's error and the compiler's error with a place, which it wraps.
-ERROR_FILES = {"gradir/errors.py", "dialects/base/diagnostics.py"}
+ERRORS = "gradir/errors.py"
+ERROR_FILES = {ERRORS, "dialects/base/diagnostics.py"}
 
 # To be renamed, and then removed here.
 LEFT = {
@@ -83,6 +84,10 @@ def test_a_class_name_has_one_meaning() -> None:
     assert wrong_names(product()) == LEFT
 
 
+API, PASS = "gradir/api.py", "passes/fusion/fuse.py"
+ARRAY, COMM = "dialects/array/arithmetic.py", "dialects/comm/messages.py"
+
+
 def op(name: str) -> str:
     return f'class AddOp(Kind):\n    """Adds."""\n\n    name = "{name}"\n'
 
@@ -90,16 +95,16 @@ def op(name: str) -> str:
 @pytest.mark.parametrize(
     ("sources", "wrong"),
     [
-        ({"passes/a.py": "class Plan: ...", "gradir/b.py": "class Plan: ..."}, {"Plan"}),
-        ({"passes/a.py": "class Plan:\n    class Step: ...", "b.py": "class Step: ..."}, {"Step"}),
-        ({"passes/a.py": "class _Plan: ...", "gradir/b.py": "class _Plan: ..."}, set()),
-        ({"passes/a.py": "class Plan: ...", "gradir/b.py": "class PlanB: ..."}, set()),
-        ({"dialects/a.py": op("array.add"), "dialects/b.py": op("nn.add")}, set()),
-        ({"dialects/a.py": op("array.add"), "dialects/b.py": op("array.add")}, {"AddOp"}),
-        ({"dialects/a.py": op("array.add"), "dialects/b.py": "class AddOp: ..."}, {"AddOp"}),
-        ({"dialects/a.py": op("array.add"), "passes/b.py": op("nn.add")}, {"AddOp"}),
+        ({PASS: "class Plan: ...", API: "class Plan: ..."}, {"Plan"}),
+        ({PASS: "class Plan:\n    class Step: ...", API: "class Step: ..."}, {"Step"}),
+        ({PASS: "class _Plan: ...", API: "class _Plan: ..."}, set()),
+        ({PASS: "class Plan: ...", API: "class PlanB: ..."}, set()),
+        ({ARRAY: op("array.add"), COMM: op("nn.add")}, set()),
+        ({ARRAY: op("array.add"), COMM: op("array.add")}, {"AddOp"}),
+        ({ARRAY: op("array.add"), COMM: "class AddOp: ..."}, {"AddOp"}),
+        ({ARRAY: op("array.add"), PASS: op("nn.add")}, {"AddOp"}),
         (dict.fromkeys(ERROR_FILES, "class PassError(Exception): ..."), set()),
-        ({"gradir/errors.py": "class E: ...", "gradir/api.py": "class E: ..."}, {"E"}),
+        ({ERRORS: "class E: ...", API: "class E: ..."}, {"E"}),
     ],
 )
 def test_what_counts_as_one_meaning(sources: dict[str, str], wrong: set[str]) -> None:

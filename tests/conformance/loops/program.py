@@ -31,7 +31,7 @@ PROGRAMS: dict[str, Program] = {}
 class Program:
     """`function(xp, flow, *arguments)` is differentiated by all floating arguments.
 
-    `order` is that of the highest derivative checked. `tolerance` is relative to the largest
+    `order` is the highest derivative's, checked here. `tolerance` is relative to the largest
     component. `has_inner` says that the function differentiates by itself.
     """
 

@@ -299,7 +299,7 @@ def test_custom_op_exception(mode: str) -> None:
 
 @pytest.mark.parametrize("shape", ["left out", "wrong"])
 def test_custom_op_unassigned_grad(shape: str) -> None:
-    """The gradient of w is not written, or that of x gets another shape."""
+    """The gradient of w is not written, or x's gets another shape."""
 
     def forward(inputs: Any, outputs: Any, req: Any) -> None:
         outputs[0][...] = inputs[0] @ inputs[1].T + 0.1

@@ -409,7 +409,7 @@ def _compiled(
             needed = _needed(op, function)
 
             def static() -> ModuleOp:
-                return _alone(needed)
+                return _module_of_copies(needed)
 
             made = executable(needed, function, threads, static)
             made.profiler = _profiler(static, sources)
@@ -419,7 +419,7 @@ def _compiled(
         def make(shapes: Shapes) -> Executable:
             def program() -> ModuleOp:
                 made = specialized(op, function, shapes)
-                return _alone(_needed(made, function))
+                return _module_of_copies(_needed(made, function))
 
             made = executable([op], function, count, program, shapes)
             made.profiler = _profiler(program, sources)
@@ -456,6 +456,6 @@ def _needed(module: ModuleOp, name: str) -> list[FuncOp]:
     return callees_first(functions_by_name(module), [function_named(module, name)])
 
 
-def _alone(functions: Sequence[FuncOp]) -> ModuleOp:
+def _module_of_copies(functions: Sequence[FuncOp]) -> ModuleOp:
     """A new module with copies of functions."""
     return ModuleOp(Region(Block([function.clone() for function in reversed(functions)])))

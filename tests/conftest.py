@@ -17,7 +17,7 @@ from gradir.runtime import native_call
 # was a tenth of the time of the tests.
 gc.set_threshold(20_000)
 
-# Tests test the compiler; those of the cache turn it on, in folders of their own. By GRADIR_CACHE=1
+# Tests test the compiler; tests of the cache turn it on, in folders of their own. By GRADIR_CACHE=1
 # and a folder in GRADIR_CACHE_DIR, all test code that an earlier run has kept.
 os.environ.setdefault("GRADIR_CACHE", "0")
 

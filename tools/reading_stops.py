@@ -12,7 +12,7 @@ from gradir import trace
 from gradir.codegen.driver.program import emit_program
 from gradir.codegen.rows.group_rows import group_rows
 from gradir.codegen.scratch import allocate_scratch
-from gradir.compiler.compiler import alone, compile_function
+from gradir.compiler.compiler import compile_function, isolate_function
 from gradir.dialects.array.elementwise import TanhOp
 from gradir.passes.buffers.bufferize import bufferize
 from gradir.passes.buffers.plan_memory import plan_memory
@@ -112,19 +112,19 @@ print(derived)""",
     ),
     Stop(
         "alone",
-        [alone],
+        [isolate_function],
         "The compiler takes one function. From here on a line of code runs one stage of the list "
         "in `gradir/compiler/pipeline.py` on it, for a machine with vectors of 32 bytes (AVX2) "
         "and one thread, and with a check of what the stage promises to leave.",
         """\
 from gradir.codegen.text.target import target_of
-from gradir.compiler.compiler import alone
+from gradir.compiler.compiler import isolate_function
 from gradir.compiler.pipeline import STAGES, Machine
 from gradir.text.printer import program_text
 
 program, machine = derived.op.clone(), Machine(target_of("x86-64-v3"), threads=1)
 stages = iter(STAGES)
-alone(program, "loss_grad")
+isolate_function(program, "loss_grad")
 
 
 def run_stage(name):

@@ -21,8 +21,8 @@ EPILOG = f"""\
 inputs:
   The files of --input are the first arguments of the function, in order. Their shapes and element
   types must be exactly the function's; the file gives the extents that it leaves open (?).
-  --random-inputs makes the other arguments: floats are standard normal, integers uniform in
-  [0, {INTEGER_BOUND}), booleans true or false alike.
+  --random-inputs makes the other arguments: floats are standard normal,
+  integers uniform in [0, {INTEGER_BOUND}), booleans true or false alike.
   Each depends on the seed, its position, shape and type only. A bf16 array is the file that
   numpy.save makes of an ml_dtypes.bfloat16 array.
 

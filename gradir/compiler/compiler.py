@@ -57,7 +57,7 @@ def native_code(
     stages: Callable[[ModuleOp, Machine], Plans] = run_stages,
 ) -> NativeCode:
     """The native code of one function; uses up the module. `stages` runs all stages."""
-    layout = slices_layout(alone(module, function))
+    layout = slices_layout(isolate_function(module, function))
     compiled, plan = _placed(module, function, machine, stages)
     return emit_code(compiled, machine, plan, layout, profile)
 
@@ -82,12 +82,12 @@ def emit_object(
     module: ModuleOp, function: str, target: MachineTarget, threads: int = 1
 ) -> CompiledObject:
     """The object file of one function for any target; uses up the module."""
-    alone(module, function)
+    isolate_function(module, function)
     compiled, _ = _placed(module, function, Machine(target, threads))
     return jit.compile_object(emit_program(compiled, target, threads).text, target)
 
 
-def alone(module: ModuleOp, function: str) -> FuncOp:
+def isolate_function(module: ModuleOp, function: str) -> FuncOp:
     """The function, alone in its module, with all calls inlined."""
     from gradir.passes.cleanup.inline import inline
 

@@ -146,7 +146,7 @@ class SpecializingExecutable(Recompiled):
         last = self._used
         if last is not None:
             # most calls are like the one before, whose code checks its arrays itself
-            results = last.attempt(arrays, out)
+            results = last.call_native(arrays, out)
             if results is not None:
                 return results
         found = self._used = self.specialized(*arrays)

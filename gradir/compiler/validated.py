@@ -11,7 +11,7 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 
 from gradir.compiler import pipeline
-from gradir.compiler.compiler import alone, native_code
+from gradir.compiler.compiler import isolate_function, native_code
 from gradir.compiler.pipeline import Machine, Plans
 from gradir.dialects.grad.host_functions import HostFunction
 from gradir.errors import ExecutionError
@@ -34,7 +34,7 @@ def validated_executable(
     ValidationError where a stage is wrong. gradir.debug.validations() lists the report.
     """
     program = make()
-    in_out = in_out_results(alone(program, name))
+    in_out = in_out_results(isolate_function(program, name))
     validation = Validation.of(program, name)
 
     def stages(module: ModuleOp, machine: Machine) -> Plans:

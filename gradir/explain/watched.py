@@ -45,7 +45,7 @@ class Again:
         """Why results of a call are not finite."""
         with gradir_errors(self.sources):
             module = self.program()
-            require_alone(module)
+            require_no_collectives(module)
             labels = labels_of(function_named(module, self.name))
             return explained(module, self.name, arrays, out, self.sources, labels, self.checked)
 
@@ -68,13 +68,13 @@ class Watched(Recompiled):
         before = self._copied(out)
         return self._checked(arrays, before, self._plain(*arrays, out=out))
 
-    def attempt(self, arrays: tuple[object, ...], out: Any) -> tuple[Any, ...] | None:
-        """As the function's own `attempt`, with its results checked."""
+    def call_native(self, arrays: tuple[object, ...], out: Any) -> tuple[Any, ...] | None:
+        """As the function's own `call_native`, with its results checked."""
         before = self._copied(out)
-        results = self._plain.attempt(arrays, out)
+        results = self._plain.call_native(arrays, out)
         return None if results is None else self._checked(arrays, before, results)
 
-    def alone(self) -> None:
+    def single_runner(self) -> None:
         """No runner: each call is checked."""
 
     def _copied(self, out: Any) -> list[Any] | None:
@@ -114,7 +114,7 @@ def watched(plain: Any, again: Again) -> Any:
     return Watched(plain, again, sorted(in_out_results(function).values()))
 
 
-def require_alone(module: ModuleOp) -> None:
+def require_no_collectives(module: ModuleOp) -> None:
     """GradirError for a program that only all ranks together could run again."""
     for op in module.walk():
         if op.name.startswith("comm."):

@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import LocationAttr
 
 from gradir.cache.memory import Store
 from gradir.errors import ArgumentTypeError, GradirError
-from gradir.frontends.tracing.callbacks import called
+from gradir.frontends.tracing.callbacks import call_user
 from gradir.frontends.tracing.source_locations import at, place_of_user, refusal
 from gradir.frontends.tracing.spec import Spec
 from gradir.frontends.tracing.trace import argument_names, function_name, traced
@@ -70,7 +70,7 @@ class Foreign(Wrapped, ABC):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if tracing() is not None:
             with at(_place()):
-                return called("wrap", self._function, *args, **kwargs)
+                return call_user("wrap", self._function, *args, **kwargs)
         if not kwargs and self.common.issuperset(map(type, args)):
             # most calls are so; flattening takes microseconds
             kinds = self.kinds(args)
@@ -111,7 +111,7 @@ class Foreign(Wrapped, ABC):
                     given[k] = next(rest)
                     given[k].named(name)
             args, kwargs = tree.build(given)
-            return called("wrap", function, *args, **kwargs)
+            return call_user("wrap", function, *args, **kwargs)
 
         of_arrays.__name__ = function_name(function)
         of_arrays.__wrapped__ = function  # pyrefly: ignore[missing-attribute]

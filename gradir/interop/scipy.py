@@ -16,7 +16,7 @@ import numpy as np
 import gradir.numpy as gnp
 from gradir.dialects.base.shapes import is_float
 from gradir.errors import ArgumentError, ArgumentTypeError
-from gradir.frontends.tracing.callbacks import called
+from gradir.frontends.tracing.callbacks import call_user
 from gradir.frontends.tracing.source_locations import public, refusal
 from gradir.frontends.tracing.spec import Spec, spec_of, type_text
 from gradir.frontends.tracing.trace import function_name
@@ -137,7 +137,7 @@ class _Problem:
             leaves.append(gnp.astype(gnp.reshape(part, spec.shape), spec.dtype))
             place += prod(spec.shape)
         name = function_name(self._function)
-        value = called("minimize", self._function, self._tree.build(leaves), *args)
+        value = call_user("minimize", self._function, self._tree.build(leaves), *args)
         parts, nesting = flatten(value)
         if nesting.kind is not None:
             raise refusal(

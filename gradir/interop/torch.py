@@ -76,7 +76,7 @@ def _run(node: Any, program: Differentiable, tensors: Sequence[Any]) -> Sequence
     if torch.is_grad_enabled() and program.of:
         wrt = tuple([k for k in program.floating if tensors[k].requires_grad])
         if wrt:
-            return node.called(program, program.halves(wrt), wrt, tensors)
+            return node.apply_node(program, program.halves(wrt), wrt, tensors)
     if any(_forward_ad.unpack_dual(tensor).tangent is not None for tensor in tensors):
         raise refused(
             f"wrap: @{program.name} has no forward mode in torch; use reverse mode, or gradir.jvp",
@@ -99,7 +99,7 @@ class GradirCallOnce(torch.autograd.Function):
     """A call of a program whose gradients have no gradients."""
 
     @classmethod
-    def called(
+    def apply_node(
         cls,
         program: Differentiable,
         halves: DerivativeHalves,
@@ -166,7 +166,7 @@ class GradirCall(GradirCallOnce):
     """A call of a program whose gradients are calls as well."""
 
     @classmethod
-    def called(
+    def apply_node(
         cls,
         program: Differentiable,
         halves: DerivativeHalves,

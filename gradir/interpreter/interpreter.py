@@ -186,13 +186,13 @@ def run_ops(
         for op in ops:
             if op.regions or isinstance(op, func.CallOp):
                 read = captured(op)
-                results = running.call(_alone(op, read), [values[v] for v in read])
+                results = running.call(_function_around(op, read), [values[v] for v in read])
             else:
                 results = running.results(op, [values[v] for v in op.operands])
             values.update(zip(op.results, results, strict=True))
 
 
-def _alone(op: Operation, read: Sequence[SSAValue]) -> func.FuncOp:
+def _function_around(op: Operation, read: Sequence[SSAValue]) -> func.FuncOp:
     """A function of the values that an op reads, which gives its results."""
     block = Block(arg_types=[v.type for v in read])
     copy = op.clone(dict(zip(read, block.args, strict=True)))

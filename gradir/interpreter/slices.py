@@ -17,7 +17,7 @@ from gradir.dialects.grad.grad import AccumulateOp
 from gradir.dialects.grad.slices import CoalesceOp, DensifyOp, SliceIndicesOp, SlicesOp
 from gradir.errors import ArgumentError, ArgumentTypeError, IndexOutOfRange
 from gradir.runtime.arrays import ArraySpec, as_input, dtype_of, widened
-from gradir.runtime.row_slices import RowSlices, added, joined
+from gradir.runtime.row_slices import RowSlices, added, concatenate_slices
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -36,9 +36,9 @@ def _densify(op: DensifyOp, operands: Sequence[Any]) -> Any:
 def _accumulate(op: AccumulateOp, operands: Sequence[Any]) -> Any:
     slices = list(takewhile(lambda x: isinstance(x, RowSlices), operands))
     if len(slices) == len(operands):
-        return joined(slices)
+        return concatenate_slices(slices)
     total, *others = operands[len(slices) :]
-    for each in [*([joined(slices)] if slices else []), *others]:
+    for each in [*([concatenate_slices(slices)] if slices else []), *others]:
         if isinstance(each, RowSlices):
             total = _added(op, total, each)
         else:

@@ -204,7 +204,7 @@ def _steps(
     _check_ranks(group, int(words[0]), size)
     _check_sizes(kind, size, inputs[0].nbytes, outputs[0].nbytes)
     plan = _Plan(steps, group, world.rank(group), inputs[0], outputs[0])
-    plan.alone(kind, *words[1:]) if size == 1 else _KINDS[kind](plan, *words[1:])
+    plan.plan_one_rank(kind, *words[1:]) if size == 1 else _KINDS[kind](plan, *words[1:])
     return steps
 
 
@@ -233,7 +233,7 @@ class _Plan:
         self.steps, self.group, self.rank = steps, group, rank
         self.operand, self.result = operand, result
 
-    def alone(self, kind: str, *words: str) -> None:
+    def plan_one_rank(self, kind: str, *words: str) -> None:
         """In a group of one rank."""
         if kind in ("send", "recv"):
             raise CommError(f"a message goes to another rank, got rank {words[0]} on itself")

@@ -134,7 +134,7 @@ class Executable(Recompiled):
             return self._packed_call(arrays, out)
         return self._call(arrays, out, self._checked)
 
-    def attempt(self, arrays: tuple[object, ...], out: object) -> tuple[Any, ...] | None:
+    def call_native(self, arrays: tuple[object, ...], out: object) -> tuple[Any, ...] | None:
         """The results of a native call; None where Python must look at the arguments."""
         return None if self._is_packed else self._call(arrays, out, None)
 
@@ -192,7 +192,7 @@ class Executable(Recompiled):
         call.free()
         raise failure
 
-    def alone(self) -> tuple[Runner, Callable[[], NoReturn]] | None:
+    def single_runner(self) -> tuple[Runner, Callable[[], NoReturn]] | None:
         """A runner that one call at a time may use without this class, and what raises its error.
 
         None where a run takes an arena, threads, tapes or row slices.

@@ -76,7 +76,7 @@ class HostCalls:
                     np.copyto(addresses.next(spec), array)
         elif call.is_async:
             inputs = [addresses.next(spec).copy() for spec in call.inputs]
-            self._jobs.setdefault(table, {})[number] = start(partial(_made, call, inputs))
+            self._jobs.setdefault(table, {})[number] = start(partial(_run_on_copies, call, inputs))
         elif has_room(buffers):
             run(call, *addresses.arrays(call), is_lent=True)
         else:
@@ -146,7 +146,7 @@ def _result(job: Job, call: HostCall) -> list[Array | None]:
         raise late(call.place, call.timeout) from None
 
 
-def _made(call: HostCall, inputs: list[Array]) -> list[Array | None]:
+def _run_on_copies(call: HostCall, inputs: list[Array]) -> list[Array | None]:
     """The results of a call on arrays of its own; None for those that nobody reads."""
     made = [
         None if k in call.unread else np.empty(spec.shape, spec.dtype)

@@ -172,12 +172,12 @@ def run(
     if call.operator is not None:
         call.operator.run(inputs, outputs, is_lent)
         return
-    for target, value in zip(outputs, _called(call, inputs), strict=True):
+    for target, value in zip(outputs, _call_on_copies(call, inputs), strict=True):
         if target is not None:
             np.copyto(target, value)
 
 
-def _called(call: HostCall, arrays: Sequence[Array]) -> list[Array]:
+def _call_on_copies(call: HostCall, arrays: Sequence[Array]) -> list[Array]:
     """The results of a function on copies of the arrays."""
     copies = [np.array(array, order="C") for array in arrays]
     try:

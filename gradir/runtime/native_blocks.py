@@ -135,14 +135,14 @@ class NativeBlock:
     def run(self, given: Sequence[Array], made: Sequence[Array]) -> str | None:
         """Call the function on arrays; the text of its error, or None after success."""
         written = [array for k, array in enumerate(made) if k not in self._unread]
-        block = self._called([*given, *written])
+        block = self._call_block([*given, *written])
         return self.failure(block.ctypes.data) if block[0] else None
 
     def call(self, given: Sequence[Array], written: Sequence[Array]) -> int:
         """Call the function on the arrays that it reads and writes; returns what it returns."""
-        return int(self._called([*given, *written])[0])
+        return int(self._call_block([*given, *written])[0])
 
-    def _called(self, arrays: Sequence[Array]) -> np.ndarray[Any, np.dtype[np.int64]]:
+    def _call_block(self, arrays: Sequence[Array]) -> np.ndarray[Any, np.dtype[np.int64]]:
         """The block of a call on arrays, after the call."""
         block = np.zeros(self._size // 8, np.int64)
         start = block.ctypes.data

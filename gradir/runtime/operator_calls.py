@@ -74,7 +74,7 @@ class OperatorCall:
         """
         is_private = self.operator.debug or not is_lent
         given = [self._copied(a) for a in inputs] if is_private else [*inputs]
-        made = self._made([None] * len(outputs) if is_private else outputs)
+        made = self._poisoned_results([None] * len(outputs) if is_private else outputs)
         guards = [ref(array) for array in given + made]
         try:
             self._call(given, made)
@@ -101,7 +101,7 @@ class OperatorCall:
         np.copyto(made, array)
         return made
 
-    def _made(self, outputs: Sequence[Array | None]) -> list[Array]:
+    def _poisoned_results(self, outputs: Sequence[Array | None]) -> list[Array]:
         """The arrays to write, full of poison; new ones for None."""
         made: list[Array] = []
         for k, out in enumerate(outputs):
@@ -178,13 +178,13 @@ class OperatorCall:
                     f"{spec.dtype}{list(spec.shape)}, got {array.dtype}{list(array.shape)}"
                 )
             if k not in self.unread and (count := count_of(array)):
-                self._require_made(given)
+                self._require_inputs_written(given)
                 raise HostCallError(
                     f"{self.place}: {self.layout.results[k]} is not written, in {count} of "
                     f'{array.size} elements; its request is "write"'
                 )
 
-    def _require_made(self, given: Sequence[Array]) -> None:
+    def _require_inputs_written(self, given: Sequence[Array]) -> None:
         """HostCallError where an input has elements that the op before it left unwritten."""
         for k, array in enumerate(given):
             if is_floating(array.dtype) and (count := debug_unwritten(array)):

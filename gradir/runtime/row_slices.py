@@ -72,7 +72,7 @@ class RowSlices:
 
     def __add__(self, other: Any) -> Any:
         if isinstance(other, RowSlices):
-            return joined([self, other])
+            return concatenate_slices([self, other])
         return self._added_to(other) if hasattr(other, "shape") else NotImplemented
 
     def __radd__(self, other: Any) -> Any:
@@ -104,7 +104,7 @@ def _is_scalar(value: Any) -> bool:
     return getattr(value, "shape", ()) == () and not isinstance(value, (str, tuple, list))
 
 
-def joined(several: Sequence[RowSlices]) -> RowSlices:
+def concatenate_slices(several: Sequence[RowSlices]) -> RowSlices:
     """The rows of all, in their order. ValueError where they are of different shapes."""
     import numpy as np
 

@@ -29,9 +29,9 @@ from gradir.validation.report import Report, new_report
 from gradir.validation.runs import (
     DRAWS,
     Array,
-    attempted,
     needed,
     outcome_of,
+    outcome_or_reason,
     random_arguments,
     unfit,
 )
@@ -134,7 +134,7 @@ def _validate(derivative: Derivative, report: Report, draw: int) -> None:
     """Hold the values at a draw of arguments, and the numbers of the derivative."""
     module, name = derivative.module, derivative.source.sym_name.data
     arguments = random_arguments(derivative.source, draw)
-    expected = attempted(lambda: outcome_of(module, name, arguments))
+    expected = outcome_or_reason(lambda: outcome_of(module, name, arguments))
     if isinstance(expected, str) or expected.error is not None:
         why = expected if isinstance(expected, str) else f"it fails there: {expected.error}"
         report.left_out(f"draw {draw}", why)

@@ -139,7 +139,7 @@ def outcome_of(
     return Outcome(tuple(results))
 
 
-def attempted(run: Callable[[], Outcome]) -> Outcome | str:
+def outcome_or_reason(run: Callable[[], Outcome]) -> Outcome | str:
     """What a run gives, or why the interpreter cannot make it."""
     try:
         return run()

@@ -24,9 +24,9 @@ from gradir.validation.runs import (
     Bounded,
     Filled,
     Outcome,
-    attempted,
     needed,
     outcome_of,
+    outcome_or_reason,
     random_arguments,
     unfit,
 )
@@ -70,7 +70,7 @@ class Validation:
             return made
         for draw in range(DRAWS):
             arguments = random_arguments(function, draw)
-            outcome = attempted(lambda given=arguments: outcome_of(program, name, given))
+            outcome = outcome_or_reason(lambda given=arguments: outcome_of(program, name, given))
             if isinstance(outcome, str):
                 made.report.left_out("all stages, and native code", outcome)
                 return made
@@ -97,7 +97,7 @@ class Validation:
             return
         found: list[Outcome] = []
         for arguments, last in zip(self.arguments, self.outcomes, strict=True):
-            outcome = attempted(lambda given=arguments: outcome_of(after, self.name, given))
+            outcome = outcome_or_reason(lambda given=arguments: outcome_of(after, self.name, given))
             if isinstance(outcome, str):
                 self.report.left_out(step, outcome)
                 return
@@ -187,7 +187,7 @@ def _noted(module: ModuleOp, name: str, arguments: Sequence[Array]) -> list[Any]
         kept.append(_Noting(functions))
         return kept[0]
 
-    attempted(lambda: outcome_of(module, name, arguments, runner))
+    outcome_or_reason(lambda: outcome_of(module, name, arguments, runner))
     return kept[0].noted if kept else []
 
 

@@ -22,7 +22,7 @@ from gradir.passes.analysis.contraction_chains import may_overwrite
 from gradir.passes.analysis.regions import values_read
 
 
-class Memory:
+class BlockMemory:
     """The bytes of the values of a block, and their readers."""
 
     def __init__(self, block: Block):
@@ -54,7 +54,7 @@ class Memory:
         """The bytes of a value in the block; 0 for arguments, results and views."""
         return self._size.get(value, 0)
 
-    def made(self, op: Operation) -> int:
+    def result_bytes(self, op: Operation) -> int:
         """The bytes of an op's results."""
         return sum(map(self.size, op.results))
 
@@ -85,8 +85,8 @@ class Memory:
                 if not left[value] and self.size(value):
                     dying.append(value)
             handed_over = self._handed_over(op, dying)
-            peak = max(peak, live + self.made(op) - handed_over)
-            live += self.made(op) - sum(map(self.size, dying))
+            peak = max(peak, live + self.result_bytes(op) - handed_over)
+            live += self.result_bytes(op) - sum(map(self.size, dying))
             live -= sum(self.size(r) for r in op.results if r not in left)
         return peak
 

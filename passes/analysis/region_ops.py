@@ -42,7 +42,7 @@ class Runs(Enum):
 
 
 @dataclass(frozen=True)
-class Entry:
+class SlotEntry:
     """An operand, of a region op or of a terminator in it, that sets a slot."""
 
     reader: Operation
@@ -58,7 +58,7 @@ class Slot:
     """A variable of a region op: the operands that set it, and the block arguments and results that
     read it."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[SlotEntry, ...]
     values: tuple[SSAValue, ...]
 
     # Of a slot of a loop:
@@ -112,7 +112,7 @@ class Group:
 
     def slots(self) -> list[Slot]:
         entries = [
-            [Entry(s.reader, s.first + k) for k in range(len(s.values))]
+            [SlotEntry(s.reader, s.first + k) for k in range(len(s.values))]
             for s in self.sides
             if s.reader is not None
         ]
@@ -382,7 +382,7 @@ def drop_slots(
     return made.results
 
 
-def _drop_operands(entries: Sequence[Entry]) -> None:
+def _drop_operands(entries: Sequence[SlotEntry]) -> None:
     gone: dict[Operation, set[int]] = {}
     for entry in entries:
         gone.setdefault(entry.reader, set()).add(entry.index)

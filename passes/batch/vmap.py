@@ -29,7 +29,7 @@ from gradir.passes.analysis.signature import argument_attributes
 from gradir.passes.batch.batcher import Batcher, NoRows
 from gradir.passes.batch.spread import Spread
 from gradir.passes.differentiate.derived import function_around
-from gradir.passes.differentiate.program import Program
+from gradir.passes.differentiate.program import ModuleFunctions
 from gradir.passes.differentiate.selectors import Selector, argument_or_name
 
 TITLE = "gradir-vmap"
@@ -48,12 +48,12 @@ class OnRows:
 class FunctionsOnRows:
     """The functions of a program on `size` rows, made as they are called."""
 
-    def __init__(self, program: Program, size: int):
+    def __init__(self, program: ModuleFunctions, size: int):
         self.program, self.size = program, size
         self._made: dict[Key, OnRows | None] = {}
         self._custom: dict[str, OnRows | None] = {}
 
-    def made(self, name: str, rows: Sequence[bool], place: Operation) -> OnRows | None:
+    def function_on_rows(self, name: str, rows: Sequence[bool], place: Operation) -> OnRows | None:
         """@name with rows in some arguments; None if it cannot run on rows."""
         key = (name, tuple(rows))
         if key not in self._made:
@@ -91,11 +91,11 @@ class FunctionsOnRows:
     # Calls.
 
     def callee_rows(self, call: CallOp, rows: Sequence[bool]) -> Sequence[bool] | None:
-        found = self._called(call, rows)
+        found = self._callee_on_rows(call, rows)
         return None if found is None else found.rows
 
     def callee(self, call: CallOp, rows: Sequence[bool]) -> FuncOp:
-        found = self._called(call, rows)
+        found = self._callee_on_rows(call, rows)
         assert found is not None
         return found.function
 
@@ -127,10 +127,10 @@ class FunctionsOnRows:
         """The number of rows in names."""
         return sub(r"\W+", "_", str(self.size))
 
-    def _called(self, call: CallOp, rows: Sequence[bool]) -> OnRows | None:
+    def _callee_on_rows(self, call: CallOp, rows: Sequence[bool]) -> OnRows | None:
         name = called_name(call)
         if name not in self.program.custom:
-            return self.made(name, rows, call)
+            return self.function_on_rows(name, rows, call)
         if name not in self._custom:
             try:
                 self._with_derivative(name, self.program.custom[name])
@@ -164,14 +164,14 @@ def vmap(
     """
     if type(size) is not int or size < 0:
         raise PassError(f"{TITLE}: size must be a number >= 0, got {size!r}", module)
-    program = Program(module)
+    program = ModuleFunctions(module)
     source = program.function(function)
     program.block(source)
     return on_rows(program, source, size, _asked(source, rows), True).function
 
 
 def on_rows(
-    program: Program, source: FuncOp, size: int, rows: Sequence[bool], all_results: bool
+    program: ModuleFunctions, source: FuncOp, size: int, rows: Sequence[bool], all_results: bool
 ) -> OnRows:
     """A function on rows, one after the other if it must be."""
     functions = FunctionsOnRows(program, size)

@@ -17,10 +17,10 @@ from gradir.passes.analysis.call_graph import called_name, calls_in
 from gradir.passes.analysis.effects import effect_problem
 from gradir.passes.analysis.region_flow import RegionFlow, region_flow
 from gradir.passes.analysis.regions import values_read
-from gradir.passes.differentiate.program import Flow, Program
+from gradir.passes.differentiate.program import Flow, ModuleFunctions
 
 
-def dependence(program: Program, call: CallOp, varied: Sequence[bool]) -> Sequence[bool]:
+def dependence(program: ModuleFunctions, call: CallOp, varied: Sequence[bool]) -> Sequence[bool]:
     """For each result of a call, whether it depends on a varied operand."""
     given = sum(1 << k for k, flag in enumerate(varied) if flag)
     if called_name(call) in program.custom:
@@ -32,7 +32,7 @@ def dependence(program: Program, call: CallOp, varied: Sequence[bool]) -> Sequen
     return [bool(mask & given) for mask in flow.results]
 
 
-def callee_of(program: Program, call: CallOp) -> FuncOp:
+def callee_of(program: ModuleFunctions, call: CallOp) -> FuncOp:
     """The callee of a call; PassError where it has no body."""
     callee = program.function(call.callee.root_reference.data, call)
     if callee.is_declaration:
@@ -42,7 +42,7 @@ def callee_of(program: Program, call: CallOp) -> FuncOp:
     return callee
 
 
-def _flow(program: Program, function: FuncOp) -> Flow:
+def _flow(program: ModuleFunctions, function: FuncOp) -> Flow:
     """The flow of a function, after its callees'; an explicit stack, since chains of calls may be
     longer than Python's."""
     stack: list[tuple[FuncOp, Iterator[FuncOp]]] = []
@@ -62,7 +62,7 @@ def _flow(program: Program, function: FuncOp) -> Flow:
     return program.flows[function]
 
 
-def _callees(program: Program, function: FuncOp) -> Iterator[FuncOp]:
+def _callees(program: ModuleFunctions, function: FuncOp) -> Iterator[FuncOp]:
     for call in calls_in(function):
         if called_name(call) in program.custom:
             continue
@@ -74,7 +74,7 @@ def _callees(program: Program, function: FuncOp) -> Iterator[FuncOp]:
 class _Walk:
     """One walk over a function; `masks` gives the arguments on which each value depends."""
 
-    def __init__(self, program: Program, function: FuncOp):
+    def __init__(self, program: ModuleFunctions, function: FuncOp):
         self.program = program
         self.function = function
         self.masks: dict[SSAValue, int] = {}

@@ -18,7 +18,7 @@ from gradir.passes.analysis.signature import argument_attributes
 from gradir.passes.cleanup.call_boundaries import remove_joins
 from gradir.passes.cleanup.dead_code import remove_dead_ops
 from gradir.passes.cleanup.dead_region_values import prune_flow
-from gradir.passes.differentiate.program import Program
+from gradir.passes.differentiate.program import ModuleFunctions
 from gradir.passes.differentiate.residuals import is_constant, replace_uses_within, values_read_of
 from gradir.passes.differentiate.row_slices import unpacked
 from gradir.passes.differentiate.tapes import TapeThread
@@ -114,7 +114,7 @@ class Derived:
         return f"{self.source.sym_name.data}_{ending}{self.suffix}"
 
 
-def joint_function(program: Program, derived: Derived, ending: str) -> FuncOp:
+def joint_function(program: ModuleFunctions, derived: Derived, ending: str) -> FuncOp:
     """`@f_<ending>(primals, cotangents) -> (results, grads)`."""
     block = derived.forward
     for ct in list(derived.backward.args):
@@ -138,7 +138,7 @@ Insert = Callable[[FuncOp, FuncOp], FuncOp]
 
 
 def split_functions(
-    program: Program, derived: Derived, insert: Insert | None = None
+    program: ModuleFunctions, derived: Derived, insert: Insert | None = None
 ) -> tuple[FuncOp, FuncOp]:
     """`@f_fwd(primals) -> (results, residuals)` and `@f_bwd(residuals, cotangents) -> (grads)`."""
     _clone_constants(derived)

@@ -33,7 +33,7 @@ from gradir.passes.differentiate.call_masks import (
 )
 from gradir.passes.differentiate.derived import Derived
 from gradir.passes.differentiate.differentiator import Differentiator
-from gradir.passes.differentiate.program import Program
+from gradir.passes.differentiate.program import ModuleFunctions
 from gradir.passes.differentiate.refusals import check_differentiable
 from gradir.passes.differentiate.selectors import Target
 from gradir.passes.differentiate.shared import Shared
@@ -51,7 +51,7 @@ class FunctionDifferentiator:
 
     def __init__(
         self,
-        program: Program,
+        program: ModuleFunctions,
         rules: Rules,
         source: FuncOp,
         wrt: Sequence[Target],

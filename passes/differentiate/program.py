@@ -35,7 +35,7 @@ class Flow:
 
 
 @dataclass(frozen=True)
-class Halves:
+class CalleeHalves:
     """A callee's functions of mode split, the tapes that both take and return, last, and which of
     their cotangents have masks."""
 
@@ -45,7 +45,7 @@ class Halves:
     masks: CalleeMasks
 
 
-class Program:
+class ModuleFunctions:
     """The functions of a module by name, and the state of their differentiation.
 
     `functions` resolve calls during differentiation: prepared copies may stand for functions of the
@@ -58,7 +58,7 @@ class Program:
         self.in_module = functions_by_name(module)
         self.functions = dict(self.in_module if functions is None else functions)
         self.custom = {op.names[0]: op for op in module.ops if isinstance(op, CustomVjpOp)}
-        self.halves: dict[Hashable, Halves] = {}
+        self.halves: dict[Hashable, CalleeHalves] = {}
         self.flows: dict[FuncOp, Flow] = {}
         self.looping: dict[FuncOp, bool] = {}
         self.rows_read: dict[Hashable, dict[int, int]] = {}

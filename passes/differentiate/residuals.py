@@ -60,12 +60,12 @@ class Residuals:
         self.backward = backward
         self.makers = makers
         self.read = values_read_of(forward, backward)
-        self.cheap = self._made_by(self._is_cheaply_made, makers)
+        self.cheap = self._computed_by(self._is_cheaply_made, makers)
         if outside is not None:
             self._hoist(outside)
         if _read_bits(forward, backward):
             self.read = values_read_of(forward, backward)
-            self.cheap = self._made_by(self._is_cheaply_made, makers)
+            self.cheap = self._computed_by(self._is_cheaply_made, makers)
         kept = (self._stored(v) for v in self.read if not self._is_cheap(v))
         self.kept = self._without_derived(dict.fromkeys(kept))
         for value in self.kept:
@@ -93,7 +93,7 @@ class Residuals:
             return False
         return _size(source) <= self.trips * _size(part)
 
-    def _made_by(
+    def _computed_by(
         self, allowed: Callable[[Operation], bool], given: Iterable[SSAValue]
     ) -> set[SSAValue]:
         """The values computed by allowed ops from given values, or from values from outside."""
@@ -132,7 +132,7 @@ class Residuals:
     def _hoist(self, outside: Emitter) -> None:
         """Move loop invariants out of the loop, unless they are recomputed as cheaply; also the
         invariant operands of cheap ops that are recomputed."""
-        invariant = self._made_by(_is_movable, ())
+        invariant = self._computed_by(_is_movable, ())
         pending, seen = list(self.read), set(self.read)
         moved: list[SSAValue] = []
         while pending:
@@ -149,7 +149,7 @@ class Residuals:
             op.detach()
             outside.insert(op)
         if moved:
-            self.cheap = self._made_by(self._is_cheaply_made, self.makers)
+            self.cheap = self._computed_by(self._is_cheaply_made, self.makers)
 
     def _needed(self, values: Iterable[SSAValue], given: Container[SSAValue]) -> list[Operation]:
         """The ops of the forward code between given values and `values`, in order."""

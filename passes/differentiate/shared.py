@@ -11,7 +11,7 @@ from gradir.dialects.grad.borders import Borders
 from gradir.dialects.grad.gates import Gates
 from gradir.passes.analysis.activity import Activity
 from gradir.passes.differentiate.derived import DifferentiatedLoop
-from gradir.passes.differentiate.program import Program
+from gradir.passes.differentiate.program import ModuleFunctions
 from gradir.passes.differentiate.reverse_mode import ORDINARY, ReverseRule
 from gradir.passes.differentiate.structural_rule import Rules
 from gradir.passes.differentiate.tables import Tables
@@ -32,7 +32,7 @@ class Shared:
     without a region at the end is code without a cotangent.
     """
 
-    program: Program
+    program: ModuleFunctions
     rules: Rules
     activity: Activity
     tables: Tables

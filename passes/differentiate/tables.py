@@ -21,7 +21,7 @@ from gradir.passes.analysis.activity import Activity
 from gradir.passes.analysis.call_graph import called_name
 from gradir.passes.analysis.region_flow import times, trips
 from gradir.passes.analysis.region_ops import (
-    Entry,
+    SlotEntry,
     fixed_value,
     is_branch,
     is_loop,
@@ -29,14 +29,14 @@ from gradir.passes.analysis.region_ops import (
     sole_source,
 )
 from gradir.passes.differentiate.call_dependence import callee_of
-from gradir.passes.differentiate.program import Program
+from gradir.passes.differentiate.program import ModuleFunctions
 
 Pattern = tuple[FuncOp, tuple[int, ...], tuple[int, ...], tuple[int, ...]]
 """A callee, its active arguments, its active results, and which of these arguments are tables."""
 
 
 def call_pattern(
-    program: Program, op: CallOp, activity: Activity, tables: tuple[int, ...] = ()
+    program: ModuleFunctions, op: CallOp, activity: Activity, tables: tuple[int, ...] = ()
 ) -> Pattern:
     wrt, of = (
         tuple(k for k, value in enumerate(values) if activity.is_active(value))
@@ -48,7 +48,7 @@ def call_pattern(
 class Tables:
     """Some values of a function, and their reads; `activity` belongs to that function."""
 
-    def __init__(self, program: Program, activity: Activity, tables: Iterable[SSAValue]):
+    def __init__(self, program: ModuleFunctions, activity: Activity, tables: Iterable[SSAValue]):
         self.program = program
         self.activity = activity
         self.names = {table: Names.of(table) for table in tables}
@@ -80,7 +80,7 @@ class Tables:
         total = 0
         for use in (use for name in names.values for use in name.uses):
             inside = use.operation is not within and within.is_ancestor(use.operation)
-            if not inside or Entry(use.operation, use.index) in names.entries:
+            if not inside or SlotEntry(use.operation, use.index) in names.entries:
                 continue
             count = times(self._rows_at(use), _runs(use.operation, within))
             if count is None:
@@ -115,7 +115,7 @@ class Names:
     enters these ops."""
 
     values: list[SSAValue]
-    entries: set[Entry]
+    entries: set[SlotEntry]
 
     @staticmethod
     def of(value: SSAValue) -> Names:
@@ -124,7 +124,7 @@ class Names:
             for use in name.uses:
                 others = _handed_on(use)
                 if others:
-                    names.entries.add(Entry(use.operation, use.index))
+                    names.entries.add(SlotEntry(use.operation, use.index))
                     names.values.extend(v for v in others if v not in names.values)
         return names
 
@@ -140,7 +140,7 @@ def _handed_on(use: Use) -> Sequence[SSAValue]:
     if flow is None or is_branch(flow.op):
         return ()
     for slot in flow.slots:
-        if Entry(op, use.index) in slot.entries:
+        if SlotEntry(op, use.index) in slot.entries:
             fixed = fixed_value if is_loop(flow.op) else sole_source
             return slot.values if fixed(flow, slot) is not None else ()
     return ()

@@ -21,7 +21,7 @@ from gradir.dialects.base.access import Access, Row
 from gradir.dialects.building.nests import Read, argument_type, fused_location
 from gradir.dialects.loopnest.loopnest import ContractOp, LoopOp, Output, YieldOp
 from gradir.passes.analysis.edits import erase, replace_results
-from gradir.passes.analysis.live_bytes import Memory
+from gradir.passes.analysis.live_bytes import BlockMemory
 from gradir.passes.analysis.liveness import flow_blocks
 from gradir.passes.cleanup.dead_code import is_only_block, remove_dead_ops
 from gradir.passes.fusion.groups import FusionGroup, Grouping
@@ -45,7 +45,7 @@ def fuse_block(block: Block) -> None:
     inline_views(block)
     remove_dead_ops(block)
     # so that values with late readers are made late, and fuse with these
-    reorder(block, sunk_order(Memory(block)))
+    reorder(block, sunk_order(BlockMemory(block)))
     groups = Grouping(block).groups
     for group in groups:
         for op in group.ops:

@@ -129,7 +129,7 @@ class Grouping:
     def _place(self, op: Operation, position: int) -> None:
         """Merge an op into its candidate groups, in their order, where that is legal."""
         needs = self._needs(op, position)
-        own = _alone(op, position, needs)
+        own = _group_of_one(op, position, needs)
         for result in op.results:
             own.readers |= self._readers_of[result]
         self.group_of[op] = own
@@ -220,7 +220,7 @@ class Grouping:
 
     def _reduces(self, reader: Operation, made: FusionGroup) -> bool:
         """A reader can be fused with what made its operands, and not with a contraction."""
-        own = self.group_of.get(reader) or _alone(reader, 0, 0)
+        own = self.group_of.get(reader) or _group_of_one(reader, 0, 0)
         return own.space == made.space and not _is_plain(own) and self._reads_in_place(made, own)
 
     def _waits_for_more(self, one: FusionGroup, other: FusionGroup) -> bool:
@@ -384,7 +384,7 @@ def _bits(number: int) -> Iterator[int]:
         number ^= lowest
 
 
-def _alone(op: Operation, position: int, needs: int) -> FusionGroup:
+def _group_of_one(op: Operation, position: int, needs: int) -> FusionGroup:
     """The group of one op."""
     return FusionGroup([op], _space(op), _reduced(op), 1 << position, needs, _inputs(op), position)
 

@@ -20,7 +20,7 @@ from gradir.dialects.base.diagnostics import PassError
 from gradir.dialects.base.interfaces import is_terminator
 from gradir.dialects.grad.host_call import HostCallOp
 from gradir.dialects.loopnest.loopnest import ForallOp, LoopOp, ViewOp
-from gradir.passes.analysis.live_bytes import Memory, bytes_of
+from gradir.passes.analysis.live_bytes import BlockMemory, bytes_of
 from gradir.passes.cleanup.dead_code import blocks_inside_out, is_only_block
 
 
@@ -46,7 +46,7 @@ def require_tensors(block: Block, name: str) -> None:
 def schedule_block(block: Block) -> None:
     """Reorder a block: of the orders tried, the one with the lowest peak."""
     require_tensors(block, "gradir-schedule")
-    memory = Memory(block)
+    memory = BlockMemory(block)
     orders = [memory.ops, sunk_order(memory), greedy_order(memory)]
     best = min(orders, key=memory.peak)
     if any(map(is_started, best)):
@@ -67,7 +67,7 @@ def is_started(op: Operation) -> bool:
     return isinstance(op, HostCallOp) and op.is_started
 
 
-def waiting_order(memory: Memory, order: Sequence[Operation]) -> list[Operation]:
+def waiting_order(memory: BlockMemory, order: Sequence[Operation]) -> list[Operation]:
     """What depends on a started call is put off until an op that stays needs it, or to the end.
 
     Of calls whose results are larger than their operands, as all_gather's, two are under way: where
@@ -89,7 +89,7 @@ def waiting_order(memory: Memory, order: Sequence[Operation]) -> list[Operation]
 class _Waiting:
     """An order in the making: ops that are put off, and the values that come late."""
 
-    def __init__(self, memory: Memory):
+    def __init__(self, memory: BlockMemory):
         self.memory = memory
         self.order: list[Operation] = []
         self.waiting: dict[Operation, None] = {}
@@ -103,7 +103,7 @@ class _Waiting:
     def start(self, call: Operation) -> None:
         """A call is to be started."""
         self.late.update(call.results)
-        if self.memory.made(call) > sum(map(bytes_of, call.operands)) > 0:
+        if self.memory.result_bytes(call) > sum(map(bytes_of, call.operands)) > 0:
             self._growing.append(call)
             for before in self._growing[-3:-2]:
                 readers = self.memory.readers
@@ -135,7 +135,7 @@ def is_free_to_move(op: Operation) -> bool:
     return isinstance(op, LoopOp | ViewOp) or is_side_effect_free(op)
 
 
-def sunk_order(memory: Memory) -> list[Operation]:
+def sunk_order(memory: BlockMemory) -> list[Operation]:
     """Each op right before its first reader, unless that keeps more bytes alive than it saves.
 
     The ops that stay are anchors; those that move wait before one, in program order.
@@ -151,9 +151,9 @@ def sunk_order(memory: Memory) -> list[Operation]:
             target = place[op]
         else:
             longer = [v for v in memory.read(op) if last.get(v, -1) < target]
-            if memory.made(op) < sum(map(memory.size, longer)):
+            if memory.result_bytes(op) < sum(map(memory.size, longer)):
                 target = place[op]
-            elif not memory.made(op) and not isinstance(op, ViewOp) and any(longer):
+            elif not memory.result_bytes(op) and not isinstance(op, ViewOp) and any(longer):
                 target = place[op]
         anchor[op] = target
         for value in memory.read(op):
@@ -161,13 +161,13 @@ def sunk_order(memory: Memory) -> list[Operation]:
     return sorted(memory.ops, key=lambda op: (anchor[op], place[op]))
 
 
-def greedy_order(memory: Memory) -> list[Operation]:
+def greedy_order(memory: BlockMemory) -> list[Operation]:
     """Of the ops that can run, always the one after which the fewest bytes are alive."""
     return _Greedy(memory).run()
 
 
 class _Greedy:
-    def __init__(self, memory: Memory):
+    def __init__(self, memory: BlockMemory):
         self.memory = memory
         self.place = {op: k for k, op in enumerate(memory.ops)}
         self.left = {value: len(readers) for value, readers in memory.readers.items()}
@@ -195,7 +195,7 @@ class _Greedy:
         if not self.waiting[op]:
             memory = self.memory
             freed = sum(memory.size(v) for v in memory.read(op) if self.left[v] == 1)
-            heappush(self.ready, (memory.made(op) - freed, self.place[op]))
+            heappush(self.ready, (memory.result_bytes(op) - freed, self.place[op]))
 
     def _finish(self, op: Operation, done: dict[Operation, None]) -> None:
         for value in self.memory.read(op):
@@ -209,7 +209,7 @@ class _Greedy:
             self._push(reader)
 
 
-def _needs(memory: Memory) -> dict[Operation, set[Operation]]:
+def _needs(memory: BlockMemory) -> dict[Operation, set[Operation]]:
     """The dependencies of each op: producers of its operands; for effects, those before."""
     known = set(memory.ops)
     needs: dict[Operation, set[Operation]] = {}

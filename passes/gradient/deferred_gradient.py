@@ -21,14 +21,14 @@ from gradir.passes.analysis.region_flow import ops_within
 from gradir.passes.analysis.signature import argument_attributes
 from gradir.passes.differentiate.derived import function_around
 from gradir.passes.differentiate.function import FunctionDifferentiator
-from gradir.passes.differentiate.program import Program
+from gradir.passes.differentiate.program import ModuleFunctions
 from gradir.passes.differentiate.selectors import Target
 from gradir.passes.gradient.requests import DerivativeRequest
 from gradir.passes.shapes.specialize import waits_for_shapes
 
 
 def open_op(
-    program: Program, source: FuncOp, activity: Activity, targets: Sequence[Target]
+    program: ModuleFunctions, source: FuncOp, activity: Activity, targets: Sequence[Target]
 ) -> Operation | None:
     """The first op whose derivative needs unknown shapes; or the function, if its gradients do.
 
@@ -40,7 +40,7 @@ def open_op(
     return source if any(is_open(t.value.type) for t in targets) else None
 
 
-def _waits(program: Program, op: Operation) -> bool:
+def _waits(program: ModuleFunctions, op: Operation) -> bool:
     if isinstance(op, DerivativeOp) or has_open_types(op):
         return True
     if isinstance(op, CallOp):

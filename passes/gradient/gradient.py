@@ -24,7 +24,7 @@ from gradir.dialects.grad.loop_policy import LoopPolicyAttr
 from gradir.passes.differentiate.call_masks import MasksStopAtCallsError
 from gradir.passes.differentiate.derived import Derived, joint_function, split_functions
 from gradir.passes.differentiate.function import FunctionDifferentiator
-from gradir.passes.differentiate.program import Program
+from gradir.passes.differentiate.program import ModuleFunctions
 from gradir.passes.differentiate.selectors import resolve_of, resolve_wrt
 from gradir.passes.gradient.deferred_gradient import insert_deferred, open_op
 from gradir.passes.gradient.jvp import jvp_function
@@ -102,7 +102,9 @@ def _reverse(derivation: Derivation, keep: Choice | None) -> Derived:
         raise
 
 
-def functions_of(program: Program, derived: Derived, mode: str, costs: Costs) -> list[FuncOp]:
+def functions_of(
+    program: ModuleFunctions, derived: Derived, mode: str, costs: Costs
+) -> list[FuncOp]:
     """The functions of a mode from the code of a derivative."""
     if mode == "split":
         return list(split_functions(program, derived))
@@ -119,7 +121,7 @@ class Derivation:
     costs: Costs
 
     @property
-    def program(self) -> Program:
+    def program(self) -> ModuleFunctions:
         return self.differentiator.program
 
     @property

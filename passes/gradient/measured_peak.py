@@ -15,7 +15,7 @@ from gradir.dialects.base.slice_type import is_slices
 from gradir.dialects.grad.tape import TapeType
 from gradir.passes.analysis.live_bytes import held_bytes_of_type
 from gradir.passes.differentiate.derived import Derived
-from gradir.passes.differentiate.program import Program
+from gradir.passes.differentiate.program import ModuleFunctions
 from gradir.passes.gradient.gradient import Derivation, functions_of
 from gradir.passes.recompute.candidates import Candidate
 from gradir.passes.recompute.policies import recompute
@@ -46,7 +46,7 @@ def measured_peak(
 ) -> int:
     """The bytes of the arena and of the residuals between functions; without a candidate, for
     the derivative as it is."""
-    module, functions = made_functions(derived, candidate, derivation)
+    module, functions = derivative_functions(derived, candidate, derivation)
     between = 0
     if derivation.mode == "split":
         outputs = functions[0].function_type.outputs.data[len(derived.results) :]
@@ -63,12 +63,12 @@ def _handed_over(type_: Attribute) -> int:
     return 8 if isinstance(type_, IndexType) else byte_size(type_)
 
 
-def made_functions(
+def derivative_functions(
     derived: Derived, candidate: Candidate | None, derivation: Derivation
 ) -> tuple[ModuleOp, list[FuncOp]]:
     """A module with the functions of a derivative that recomputes as the candidate says."""
     module = ModuleOp([derived.source.clone()])
-    program = Program(module)
+    program = ModuleFunctions(module)
     [source] = program.functions.values()
     source.location = derived.source.location
     copy, copies = derived.copied(source)

@@ -28,7 +28,7 @@ from gradir.dialects.grad.loop_policy import LoopPolicyAttr
 from gradir.passes.differentiate.derived import Derived
 from gradir.passes.gradient.decisions import Decision, decided
 from gradir.passes.gradient.gradient import Derivation
-from gradir.passes.gradient.measured_peak import Measure, Note, made_functions, measured_peak
+from gradir.passes.gradient.measured_peak import Measure, Note, derivative_functions, measured_peak
 from gradir.passes.recompute.candidates import (
     Candidate,
     candidates,
@@ -138,7 +138,7 @@ def check_limit(limit: Attribute | None, peak: int, function: FuncOp) -> None:
 
 
 @dataclass(frozen=True)
-class Plan:
+class CandidatePlan:
     """A setting of the loops, by its number, and the kept values under it.
 
     `number` is the plan's own number, from the cheapest on.
@@ -187,10 +187,10 @@ class Plans:
         plain = not loops and not self.settings[0].policies
         self._derived: dict[int, Derived] = {0: stored} if plain else {}
         self._peaks = PEAKS.of(measure, _text(derivation, stored))
-        self._made: list[Plan] = []
+        self._made: list[CandidatePlan] = []
         self._rest = self._in_order()
 
-    def _in_order(self) -> Iterator[Plan]:
+    def _in_order(self) -> Iterator[CandidatePlan]:
         """The plans; candidates of a setting are computed when no earlier plan is cheaper."""
         waiting: list[tuple[float, int, int, Candidate | None]] = [
             (setting.cost, k, 0, None) for k, setting in enumerate(self.settings)
@@ -199,7 +199,7 @@ class Plans:
         while waiting:
             cost, setting, _, candidate = heappop(waiting)
             if candidate is not None:
-                yield Plan(number, setting, candidate)
+                yield CandidatePlan(number, setting, candidate)
                 number += 1
                 continue
             derived, mode = self.derived(setting), self.mode
@@ -207,7 +207,7 @@ class Plans:
             for place, each in enumerate(candidates(derived, mode, costs, count)):
                 heappush(waiting, (cost + each.cost, setting, place, each))
 
-    def __iter__(self) -> Iterator[Plan]:
+    def __iter__(self) -> Iterator[CandidatePlan]:
         place = 0
         while True:
             if place == len(self._made):
@@ -224,7 +224,7 @@ class Plans:
             self._derived[setting] = self.derivation.derived(self.settings[setting].policies)
         return self._derived[setting]
 
-    def peak(self, plan: Plan) -> int:
+    def peak(self, plan: CandidatePlan) -> int:
         """The bytes of the derivative, compiled for this machine."""
         if plan.number not in self._peaks:
             derived = self.derived(plan.setting)
@@ -233,7 +233,7 @@ class Plans:
             )
         return self._peaks[plan.number]
 
-    def within(self, limit: int) -> Plan | None:
+    def within(self, limit: int) -> CandidatePlan | None:
         """The cheapest plan that fits."""
         possible = (plan for plan in self if plan.candidate.at_least <= limit)
         found = next((plan for plan in possible if self.peak(plan) <= limit), None)
@@ -242,16 +242,16 @@ class Plans:
             return least
         return found
 
-    def least(self) -> Plan:
+    def least(self) -> CandidatePlan:
         """The plan with the lowest peak; those that keep least are tried first."""
-        least: Plan | None = None
+        least: CandidatePlan | None = None
         for plan in sorted(self, key=lambda plan: plan.candidate.at_least):
             if least is None or plan.candidate.at_least < self.peak(least) > self.peak(plan):
                 least = plan
         assert least is not None
         return least
 
-    def decision(self, plan: Plan) -> Decision:
+    def decision(self, plan: CandidatePlan) -> Decision:
         """The plan, to be applied to the derivative."""
         policies = self.settings[plan.setting].policies
         return Decision(self.derived(plan.setting), policies, plan.candidate.kept, self.peak(plan))
@@ -265,7 +265,7 @@ def _storing_all(derivation: Derivation) -> tuple[Derived, bool]:
 
 def _text(derivation: Derivation, stored: Derived) -> str:
     """The key of plans and, with the measure, of peaks."""
-    _, functions = made_functions(stored, None, derivation)
+    _, functions = derivative_functions(stored, None, derivation)
     return "\n".join(map(str, (derivation.source, *functions)))
 
 

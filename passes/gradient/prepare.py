@@ -17,22 +17,22 @@ from gradir.passes.analysis.call_graph import called_name, callee_of, calls_in
 from gradir.passes.cleanup.dead_code import blocks_inside_out
 from gradir.passes.cleanup.decompose import decompose_block, is_taken_apart
 from gradir.passes.cleanup.inline import inline_call, inline_calls
-from gradir.passes.differentiate.program import Program
+from gradir.passes.differentiate.program import ModuleFunctions
 from gradir.passes.recompute.outline_checkpoints import has_markers, outline_checkpoints
-from gradir.passes.rules.custom_vjp import shell
+from gradir.passes.rules.custom_vjp import self_calling_function
 
 
-def prepared(module: ModuleOp, function: str, flat: bool) -> tuple[Program, FuncOp]:
+def prepared(module: ModuleOp, function: str, flat: bool) -> tuple[ModuleFunctions, FuncOp]:
     """The program to differentiate, and the prepared `@function` in it.
 
     Prepared copies stand for `@function` and its callees, unless these need no preparation. If
     `flat`, calls are inlined too. PassError if there is no `@function`.
     """
-    program = Program(module)
+    program = ModuleFunctions(module)
     written = program.function(function)
     functions = program.functions
     if function in program.custom:
-        functions[function] = shell(written)
+        functions[function] = self_calling_function(written)
     copies: list[FuncOp] = []
     # in a module, so that their regions are as deep as in the source
     around = ModuleOp([]).body.block
@@ -73,7 +73,7 @@ def _needs_work(function: FuncOp) -> bool:
     return any(isinstance(op, CheckpointOp) and any(calls_in(op)) for op in function.walk())
 
 
-def _inline_effects(program: Program, functions: Sequence[FuncOp]) -> None:
+def _inline_effects(program: ModuleFunctions, functions: Sequence[FuncOp]) -> None:
     """Inline calls in stages of functions with effects, except those with a custom vjp."""
     for function in functions:
         stages = [op for op in function.walk() if isinstance(op, CheckpointOp)]

@@ -202,12 +202,12 @@ def _accumulate(op: AccumulateOp, emitter: Emitter, operands: _Operands) -> Valu
         else:
             pairs.append(x)
         if pairs and total is not None:
-            total = scattered(total, _joined(pairs), op.name)
+            total = scattered(total, _one_pair(pairs), op.name)
             pairs.clear()
-    return _joined(pairs) if total is None else total
+    return _one_pair(pairs) if total is None else total
 
 
-def _joined(pairs: Sequence[Pair]) -> Pair:
+def _one_pair(pairs: Sequence[Pair]) -> Pair:
     return pairs[0] if len(pairs) == 1 else concatenated(pairs)
 
 

@@ -28,7 +28,7 @@ from gradir.dialects.grad.tape import TapeType, record_bytes
 from gradir.passes.analysis.region_flow import trips
 from gradir.passes.analysis.region_ops import is_counted
 from gradir.passes.differentiate.derived import DifferentiatedLoop
-from gradir.passes.differentiate.program import Program
+from gradir.passes.differentiate.program import ModuleFunctions
 from gradir.passes.recompute.costs import ASSUMED_TRIPS, Costs
 from gradir.passes.recompute.replayable import can_be_kept, op_with_effects
 from gradir.passes.recompute.tape_limits import grows
@@ -95,7 +95,9 @@ class _Size:
     seconds: float
 
 
-def settings(program: Program, loops: Sequence[DifferentiatedLoop], costs: Costs) -> list[Setting]:
+def settings(
+    program: ModuleFunctions, loops: Sequence[DifferentiatedLoop], costs: Costs
+) -> list[Setting]:
     """The settings, from the most memory and the least time on."""
     roots = _nests(program, loops, costs)
     found = [_setting(roots)]
@@ -244,7 +246,9 @@ def _best_interval(loop: _Loop, times: int) -> int:
 # The loops of a function.
 
 
-def _nests(program: Program, loops: Sequence[DifferentiatedLoop], costs: Costs) -> list[_Loop]:
+def _nests(
+    program: ModuleFunctions, loops: Sequence[DifferentiatedLoop], costs: Costs
+) -> list[_Loop]:
     """The outermost loops, with those in them."""
     made: dict[Operation, _Loop] = {}
     roots: list[_Loop] = []
@@ -258,7 +262,7 @@ def _nests(program: Program, loops: Sequence[DifferentiatedLoop], costs: Costs) 
     return roots
 
 
-def _loop(program: Program, loop: DifferentiatedLoop, costs: Costs) -> _Loop:
+def _loop(program: ModuleFunctions, loop: DifferentiatedLoop, costs: Costs) -> _Loop:
     known = trips(loop.op)
     count = ASSUMED_TRIPS if known is None else known
     seconds = costs.of(loop.op).seconds / max(count, 1)
@@ -271,7 +275,7 @@ def _is_kept(loop: DifferentiatedLoop) -> bool:
     return loop.state is not None and all(map(can_be_kept, loop.state))
 
 
-def _ladder(program: Program, loop: DifferentiatedLoop, known: int | None) -> list[Rung]:
+def _ladder(program: ModuleFunctions, loop: DifferentiatedLoop, known: int | None) -> list[Rung]:
     """The possible rungs of a loop."""
     op = loop.op
     may_run_again = _is_kept(loop) and op_with_effects(program, op) is None

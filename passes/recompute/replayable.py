@@ -9,10 +9,10 @@ from gradir.dialects.base.shapes import is_static, is_tensor
 from gradir.dialects.base.slice_type import is_slices
 from gradir.dialects.grad.loop_policy import loop_policy
 from gradir.dialects.grad.tape import is_tape
-from gradir.passes.differentiate.program import Program
+from gradir.passes.differentiate.program import ModuleFunctions
 
 
-def op_with_effects(program: Program, loop: Operation) -> Operation | None:
+def op_with_effects(program: ModuleFunctions, loop: Operation) -> Operation | None:
     """An op in a loop that must not run twice; None if there is none."""
     return next(filter(program.has_own_effect, loop.walk()), None)
 
@@ -22,7 +22,7 @@ def can_be_kept(type_: Attribute) -> bool:
     return not (is_tape(type_) or is_slices(type_) or (is_tensor(type_) and not is_static(type_)))
 
 
-def check_replayable(program: Program, op: Operation) -> None:
+def check_replayable(program: ModuleFunctions, op: Operation) -> None:
     """PassError for an op in the loop that must not run twice."""
     if (inner := op_with_effects(program, op)) is not None:
         kind = loop_policy(op).kind.data

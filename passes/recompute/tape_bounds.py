@@ -41,14 +41,14 @@ class TapeBounds:
         """
         written: Needs = {}
         for op in forward.ops:
-            found = _joined(values_read(op), written)
+            found = _union_of_needs(values_read(op), written)
             for result in op.results:
                 written[result] = found | self._bits.get(result, 0)
         needed: Needs = {tape: written[tape] for tape in self.tapes}
         read: Needs = {}
         for op in backward.ops:
             values = values_read(op)
-            found = _joined(values, needed)
+            found = _union_of_needs(values, needed)
             for value in values:
                 if value in self._bits:
                     read[value] = read.get(value, found) & found
@@ -75,7 +75,7 @@ class TapeBounds:
         return all(self._read.get(a, 0) & self._bits[b] for a, b in pairs)
 
 
-def _joined(values: Collection[SSAValue], needs: Needs) -> int:
+def _union_of_needs(values: Collection[SSAValue], needs: Needs) -> int:
     found = 0
     for value in values:
         found |= needs.get(value, 0)

@@ -26,7 +26,7 @@ from gradir.passes.differentiate.call_masks import note_call
 from gradir.passes.differentiate.derived import split_functions
 from gradir.passes.differentiate.differentiator import Differentiator
 from gradir.passes.differentiate.function import FunctionDifferentiator
-from gradir.passes.differentiate.program import Halves, Program
+from gradir.passes.differentiate.program import CalleeHalves, ModuleFunctions
 from gradir.passes.differentiate.reverse_mode import Flowing
 from gradir.passes.differentiate.selectors import Target, resolve_of, resolve_wrt
 from gradir.passes.differentiate.structural_rule import Rules
@@ -46,7 +46,7 @@ class Key:
 
     The bound is 1 for a callee without loops, which needs no tapes. `tables` are the active
     arguments whose gradients may be row slices: the backward half returns two values for each
-    whose gradient is (`Program.rows_read`).
+    whose gradient is (`ModuleFunctions.rows_read`).
     """
 
     callee: FuncOp
@@ -65,7 +65,7 @@ class SavedCall:
     """The data of a backward call: functions, residuals, tapes, active arguments and results."""
 
     key: Key
-    halves: Halves
+    halves: CalleeHalves
     residuals: tuple[SSAValue, ...]
     threads: tuple[TapeThread, ...]
 
@@ -157,7 +157,7 @@ def differentiate_callees(caller: FunctionDifferentiator) -> None:
         derived.unpack_slices()
         forward, backward = split_functions(program, derived, program.share)
         tapes = tuple(t.type for t in derived.tapes)
-        program.halves[key] = Halves(forward, backward, tapes, callee.masks)
+        program.halves[key] = CalleeHalves(forward, backward, tapes, callee.masks)
 
     derive_callees(caller, program.halves, derive)
 
@@ -186,7 +186,7 @@ def derive_callees(
             derive(key, current)
 
 
-def _active_calls(program: Program, caller: FunctionDifferentiator) -> Iterator[Key]:
+def _active_calls(program: ModuleFunctions, caller: FunctionDifferentiator) -> Iterator[Key]:
     """The active calls in a function and in its loops; a generator, which can be resumed."""
     dissolved = caller.dissolved_stages()
     for op, executions in _with_executions(caller.block, caller.executions, dissolved):
@@ -212,7 +212,7 @@ def _with_executions(
 
 
 def key_of(
-    program: Program,
+    program: ModuleFunctions,
     op: CallOp,
     activity: Activity,
     executions: int | None,
@@ -222,7 +222,7 @@ def key_of(
     return Key(*pattern, executions if _has_loops(program, pattern[0]) else 1)
 
 
-def _has_loops(program: Program, function: FuncOp) -> bool:
+def _has_loops(program: ModuleFunctions, function: FuncOp) -> bool:
     """Whether a function, or one that it calls, has a loop; there is no recursion."""
     if function not in program.looping:
         functions = callees_first(program.functions, [function])
@@ -234,7 +234,7 @@ def _has_loops(program: Program, function: FuncOp) -> bool:
     return program.looping[function]
 
 
-def _differentiator(program: Program, rules: Rules, key: Key) -> FunctionDifferentiator:
+def _differentiator(program: ModuleFunctions, rules: Rules, key: Key) -> FunctionDifferentiator:
     arguments, results = program.block(key.callee).args, program.results(key.callee)
     return FunctionDifferentiator(
         program,
@@ -251,7 +251,7 @@ def _argument(value: SSAValue, k: int, is_table: bool) -> Target:
     return Target(value, value.name_hint or f"arg{k}", "rows" if is_table else "write")
 
 
-def suffix(program: Program, key: Key) -> str:
+def suffix(program: ModuleFunctions, key: Key) -> str:
     """The name suffix of an activity pattern's halves; empty for the default pattern."""
     callee, wrt, of = key.callee, key.wrt, key.of
     results = program.results(callee)

@@ -68,7 +68,7 @@ class CheckpointRule:
         """
         first = dict[SSAValue, SSAValue]()
         for result, value in zip(op.results, op.yielded, strict=True):
-            made = _made(value, op)
+            made = _source_in_stage(value, op)
             if not is_defined_in(made, op):
                 outer.shared.identify(result, made)
             elif outer.activity.is_active(result) and first.setdefault(made, result) != result:
@@ -190,7 +190,7 @@ def _keep(
     return made | {v: from_bits(made[v], v, emitter) for v in as_bits}
 
 
-def _made(value: SSAValue, stage: CheckpointOp) -> SSAValue:
+def _source_in_stage(value: SSAValue, stage: CheckpointOp) -> SSAValue:
     """The source of a yielded value of a stage, through regions inside of the stage.
 
     Not through regions outside of it: the outer walk back reads contributions to the results of

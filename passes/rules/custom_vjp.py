@@ -21,11 +21,11 @@ from gradir.passes.analysis.edits import erase
 from gradir.passes.cleanup.inline import inline_call
 from gradir.passes.differentiate.derived import Derived
 from gradir.passes.differentiate.differentiator import Differentiator
-from gradir.passes.differentiate.program import Program
+from gradir.passes.differentiate.program import ModuleFunctions
 from gradir.passes.differentiate.reverse_mode import Flowing
 
 
-def custom_of(program: Program, call: CallOp) -> CustomVjpOp | None:
+def custom_of(program: ModuleFunctions, call: CallOp) -> CustomVjpOp | None:
     """The declaration of a call's callee; None without one."""
     return program.custom.get(called_name(call))
 
@@ -74,7 +74,7 @@ def _returned(function: FuncOp) -> Sequence[SSAValue]:
     return () if last is None else last.operands
 
 
-def shell(function: FuncOp) -> FuncOp:
+def self_calling_function(function: FuncOp) -> FuncOp:
     """`@f(args) { return @f(args) }`, with the names and attributes of @f.
 
     A function with a custom vjp has the derivative of this call of it.
@@ -97,7 +97,7 @@ def shell(function: FuncOp) -> FuncOp:
     return made
 
 
-def flatten(program: Program, derived: Derived) -> None:
+def flatten(program: ModuleFunctions, derived: Derived) -> None:
     """Inline the calls in derived code: policies need the ops."""
     for block in (derived.forward, derived.backward):
         held = ReturnOp(*derived.results, *derived.grads)
@@ -112,7 +112,7 @@ def flatten(program: Program, derived: Derived) -> None:
         erase(held)
 
 
-def tangent_function(program: Program, call: CallOp, declared: CustomVjpOp) -> FuncOp:
+def tangent_function(program: ModuleFunctions, call: CallOp, declared: CustomVjpOp) -> FuncOp:
     """The jvp function of a call's callee; PassError without one."""
     if declared.jvp is None:
         name = called_name(call)

@@ -44,7 +44,7 @@ def has_symbols(function: FuncOp) -> bool:
     for op in function.walk():
         if isinstance(op, ExtentOp):
             return True
-        for value in _made_by(op):
+        for value in _defined_values(op):
             if value.type not in seen:
                 if has_names(value.type):
                     return True
@@ -96,7 +96,7 @@ def give_values(function: FuncOp, values: Values) -> None:
     """Numbers for all symbols of a function, in place; PassError, located, where one has none."""
     given = _Given(values)
     ops = list(function.walk())
-    for value in (v for op in ops for v in _made_by(op)):
+    for value in (v for op in ops for v in _defined_values(op)):
         if has_names(value.type):
             type_ = given.type(cast(AnyTensor, value.type), value)
             value._type = type_
@@ -151,7 +151,7 @@ class _Given:
         return self.type(cast(AnyTensor, type_), op) if has_names(type_) else type_
 
 
-def _made_by(op: Operation) -> list[SSAValue]:
+def _defined_values(op: Operation) -> list[SSAValue]:
     blocks: list[Block] = [block for region in op.regions for block in region.blocks]
     return [*op.results, *(argument for block in blocks for argument in block.args)]
 

@@ -24,7 +24,7 @@ from gradir.passes.analysis.call_graph import functions_by_name, only_block
 from gradir.passes.analysis.effects import check_arguments
 from gradir.passes.analysis.signature import argument_attributes
 from gradir.passes.differentiate.derived import function_around
-from gradir.passes.differentiate.program import Program
+from gradir.passes.differentiate.program import ModuleFunctions
 from gradir.passes.differentiate.selectors import Selector, argument_or_name
 
 DERIVATIVE = re.compile(r"_(grad|vjp)(_\d+)?$")
@@ -125,7 +125,7 @@ def returned(function: FuncOp) -> Sequence[SSAValue]:
 
 def callable_named(module: ModuleOp, name: str) -> FuncOp:
     """The function @name, with one block on tensors; PassError with the candidates otherwise."""
-    function = Program(module).function(name)
+    function = ModuleFunctions(module).function(name)
     only_block(function)
     check_arguments(function)
     return function

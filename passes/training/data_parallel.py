@@ -292,14 +292,14 @@ class _Step:
             whole = whole_gradient(module, whole, places, f"{self.callee.sym_name.data}_whole")
         sums = _Sums()
         for values in self.of_shard[:-1]:
-            found = self._called(whole, self._operands(values))
+            found = self._insert_call(whole, self._operands(values))
             values.update(zip(self.call.results, found, strict=True))
             emitter = self._emitter(self.call)
             sums.add([widened(emitter.value(found[k])) for k in places])
         last = self.of_shard[-1]
         count = partial_count(self.reduction.parts)
         earlier = [sums.levels[level][k].ssa for k in range(len(places)) for level in range(count)]
-        found = self._called(averaging, [*self._operands(last), *earlier])
+        found = self._insert_call(averaging, [*self._operands(last), *earlier])
         for k, result in enumerate(self.call.results):
             found[k].name_hint = result.name_hint
             if k in places:
@@ -327,7 +327,7 @@ class _Step:
         mapped = {**self.alike, **values}
         return [mapped[o] for o in self.call.operands]
 
-    def _called(self, callee: FuncOp, operands: Sequence[SSAValue]) -> list[SSAValue]:
+    def _insert_call(self, callee: FuncOp, operands: Sequence[SSAValue]) -> list[SSAValue]:
         made = CallOp(callee.sym_name.data, operands, list(callee.function_type.outputs.data))
         return list(self._emitter(self.call).insert(made).results)
 

@@ -231,7 +231,7 @@ def brute_force(module: Module) -> int:
     return min(peaks)
 
 
-# Of what is kept of these, the backward code reads masks, sums, views, and whole factors.
+# The backward code reads masks, sums, views, and whole factors of the kept values.
 MASKED = """
 func.func @f(%x: tensor<16x16xf64>, %w: tensor<16x16xf64>) -> tensor<f64> {
   %a = array.matmul %x, %w : tensor<16x16xf64>, tensor<16x16xf64> -> tensor<16x16xf64>
@@ -306,7 +306,7 @@ def test_minimum_against_all_sets(seed: int) -> None:
 
 
 def layers(count: int) -> Module:
-    """x = tanh(x @ w), so many times, with one w."""
+    """x = tanh(x @ w), `count` times, with one w."""
     types = "tensor<32x16xf32>, tensor<16x16xf32> -> tensor<32x16xf32>"
     lines = [
         f"%m{k} = array.matmul %v{k}, %w : {types}\n%v{k + 1} = array.tanh %m{k} : {TALL}"
@@ -324,7 +324,7 @@ LAYER_BYTES = 32 * 16 * 4
 
 
 def test_least_limit_of_a_long_chain() -> None:
-    """Runs of 24, 23, ..., 1 of 300 layers, of which the inputs are kept."""
+    """Runs of 24, 23, ..., 1 of 300 layers; the inputs of the runs are kept."""
     from gradir.passes.differentiate.derived import Derived
     from gradir.passes.gradient.gradient import Derivation, gradient
     from gradir.passes.gradient.requests import DerivativeRequest
@@ -450,7 +450,7 @@ def test_long_stages(stage: int) -> None:
 
 
 def test_plans_can_be_looked_at() -> None:
-    """The schedule as text, and the picture: what is recomputed shows as such."""
+    """The schedule as text, and the picture: recomputed values show as such."""
     module = gradir.parse(random_statements(random.Random(1), 8).text())
     derived = module.gradient("f", mode="grad", memory_limit=minimum(module, "grad"))
     plan = gradir.compile(derived, "f_grad").plan
@@ -648,7 +648,7 @@ def test_limits_that_are_no_bytes(limit: Any) -> None:
 
 
 def test_few_plans_are_those_that_save_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a long program few plans are measured, of which some keep few bytes at a time."""
+    """Of a long program few plans are measured; some of them keep few bytes at a time."""
     kind = "tensor<512x16xf32>"
     lines = [
         f"%a{k} = array.matmul %b{k}, %w : {kind}, tensor<16x16xf32> -> {kind}\n"
@@ -685,7 +685,7 @@ func.func @f(%x: f64, %w: f64) -> f64 {
 
 @pytest.mark.parametrize("mode", ["vjp", "split", "jvp"])
 def test_names_in_stages(mode: str) -> None:
-    """Where no result of the stage is asked for, what is in it has a derivative all the same."""
+    """Where no result of a stage is asked for, its inner values still have a derivative."""
     module = gradir.parse(NAMED_STAGE)
     x, w = 0.3, 0.7
     wanted = {

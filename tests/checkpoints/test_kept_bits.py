@@ -65,14 +65,14 @@ def same(one: Any, other: Any) -> None:
 def as_bools(monkeypatch: pytest.MonkeyPatch) -> Any:
     """A function that makes gradients without bits."""
 
-    def made(module: Module, *arrays: Array, **options: Any) -> Any:
+    def gradients_by_bools(module: Module, *arrays: Array, **options: Any) -> Any:
         with monkeypatch.context() as patched:
             patched.setattr(kept_bits, "FEWEST_ELEMENTS", 1 << 40)
             derived = module.gradient("f", mode="grad", **options)
         assert "bits" not in str(derived)
         return gradir.compile(derived, "f_grad")(*arrays)
 
-    return made
+    return gradients_by_bools
 
 
 def handed_over(derived: Module) -> list[str]:
@@ -287,7 +287,7 @@ def native(module: Module, function: str, *arrays: Array) -> Any:
 
 @pytest.mark.parametrize("shape", [(), (0,), (1,), (63,), (64,), (65,), (5, 13)])
 def test_sizes(shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Packed whatever the size: the gradient is that of the mask."""
+    """Packed whatever the size: the gradient goes through the mask."""
     monkeypatch.setattr(kept_bits, "FEWEST_ELEMENTS", 0)
     text = "".join(f"{n}x" for n in shape)
     kinds = f"tensor<{text}f64>, tensor<{text}i1>"

@@ -1,5 +1,5 @@
 """Stages that hand back what they did not make, and results that nobody reads: derivatives are
-those of the program without stages, to the bit, and pruning changes no number.
+the same as without stages, to the bit, and pruning changes no number.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def derivative(module: Module, mode: Any, **options: Any) -> list[Array]:
 
 
 def _given(module: Module, function: str) -> list[Any]:
-    """Arguments of a derivative: those of the program, then cotangents or tangents."""
+    """Arguments of a derivative: the program's, then cotangents or tangents."""
     count = len(function_named(module.op, function).function_type.inputs)
     return [*GIVEN, *[CT] * (count - len(GIVEN))]
 
@@ -134,7 +134,7 @@ def test_names_in_stages_of_captured_values(seed: int) -> None:
 
 
 def _plain_results(nodes: list[Node]) -> list[str]:
-    """What ops make that are in no region but those of stages."""
+    """Results of the ops that are in no region but stages' regions."""
     found = [r for n in nodes if not n.blocks for r in n.results]
     inner = [_plain_results(n.blocks[0].nodes) for n in nodes if n.kind == "stage"]
     return [*found, *(r for each in inner for r in each)]
@@ -172,7 +172,7 @@ def test_python_stages_of_captured_values(seed: int) -> None:
 
 
 def test_calls_in_the_test_of_a_loop_that_runs_again() -> None:
-    """The first test stands by itself and may read what is less active than what is carried."""
+    """The first test stands by itself and may read less active values than the carried ones."""
     for seed in (150, 392):
         program = Maker(seed, STAGES).program(2)
         modules = both(program, LOOPS[2])

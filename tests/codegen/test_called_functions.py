@@ -16,7 +16,7 @@ TYPE = "tensor<37x5xf32>"
 
 
 def chain(length: int) -> Executable:
-    """An exp and a power in turn, so many of each."""
+    """An exp and a power in turn, `length` of each."""
     lines = [f"func.func @f(%v0: {TYPE}, %p: {TYPE}) -> {TYPE} {{"]
     for k in range(length):
         lines.append(f"  %n{k} = array.negative %v{k} : {TYPE}")

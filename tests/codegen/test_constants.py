@@ -45,7 +45,7 @@ def test_one_number_is_code(value: str, element: str, dtype: Any) -> None:
 @pytest.mark.parametrize(
     ("bits", "shape"),
     [
-        ("0100A07F0100A07F", "2"),  # signalling nans, of which a number would lose the kind
+        ("0100A07F0100A07F", "2"),  # signalling nans: a number would lose the kind
         ("0000000000000080", "2"),  # 0.0 and -0.0 are equal, and two
     ],
 )

@@ -36,7 +36,7 @@ func.func @f(%x: tensor<{n}x{c}x8x10xf32>, %v: tensor<{c}x{c}x3x3xf32>,
 
 
 def set_least(monkeypatch: pytest.MonkeyPatch, least: int) -> None:
-    """Let chunks have so many bytes at least, and as few rows as they like."""
+    """Let chunks have at least `least` bytes, and as few rows as they like."""
     monkeypatch.setattr(chunks, "LEAST_BYTES", least)
     monkeypatch.setattr(chunks, "LEAST_ROWS", 1)
 
@@ -78,7 +78,7 @@ def test_chunks_have_the_bits_of_the_whole(
 
 @pytest.mark.parametrize("element", ["f16", "bf16", "f64"])
 def test_chunks_of_other_types(monkeypatch: pytest.MonkeyPatch, element: str) -> None:
-    """Sums wait in the accumulator's type, not in that of the result."""
+    """Sums wait in the accumulator's type, not in the result's."""
     text = NETWORK.format(n=4, c=3).replace("f32", element)
     dtypes = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f64": np.float64}
     random = np.random.default_rng(1)

@@ -455,7 +455,7 @@ def test_a_repeated_factor_is_as_good_as_its_copies(
 
 @pytest.mark.parametrize("width", [w for w in (16, 32, 64) if w <= host().vector_bytes])
 def test_a_vector_times_a_matrix_is_a_row_of_the_product_of_matrices(width: int):
-    """Chains of products with one row or column are those of all others."""
+    """Chains of products with one row or column are like all others."""
     x, w = values((1, 8, 200), "f32", 0), values((1, 40, 200), "f32", 1)
     x[:, :, 0], w[:, :, 0] = 0, 0
 

@@ -21,7 +21,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 def text(steps: int) -> str:
-    """Rows of a matrix after so many products with another one, each of them a call."""
+    """Rows of a matrix after `steps` products with another one, each of them a call."""
     lines = [f"func.func @main(%h0: {SQUARE}, %w: {SQUARE}, %i: {ROWS}) -> tensor<3x96xf64> {{"]
     for k in range(steps):
         lines.append(f"  %h{k + 1} = array.matmul %h{k}, %w : {SQUARE}, {SQUARE} -> {SQUARE}")

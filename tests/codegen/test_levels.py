@@ -27,7 +27,7 @@ from gradir.codegen.text.callback_functions import HOST_SYMBOL, POLL_SYMBOL
 from gradir.codegen.text.target import LEVELS, MachineTarget, host, target_of
 from gradir.codegen.vector_math import FUNCTIONS, collect
 from gradir.codegen.vector_math.target_functions import LIBRARY_FUNCTIONS, complete
-from gradir.compiler.compiler import alone, compile_function, emit_object
+from gradir.compiler.compiler import compile_function, emit_object, isolate_function
 from gradir.compiler.pipeline import STAGES, Machine, run_stages
 from gradir.dialects.grad.lapack import FACTOR_OPS
 from gradir.errors import ArgumentError, CompileError
@@ -85,7 +85,7 @@ def test_ops(group: int) -> None:
         batch = lean_batch(some)
         expected = batch.expected()
         counts = batch.add_driver()
-        alone(batch.module, "driver")
+        isolate_function(batch.module, "driver")
         run_stages(batch.module, Machine.here(), stages=STAGES[:FOR_A_TARGET])
         for level in LEVELS:
             target = target_of(level)
@@ -344,7 +344,7 @@ def math_code(level: str, name: str, bits: int) -> jit.LoadedCode:
 @pytest.mark.parametrize("bits", LANES)
 @pytest.mark.parametrize("name", sorted(FUNCTIONS))
 def test_vector_math_has_the_same_bits_at_each_level(name: str, bits: int) -> None:
-    """Its accuracy is then that of `test_vector_math.py` everywhere."""
+    """Its accuracy is then everywhere as `test_vector_math.py` finds."""
     x, y = (vector_math.sample(name, bits)[k] for k in (0, -1))
     results = list[bytes]()
     for level in RUNNABLE:

@@ -125,7 +125,7 @@ def test_special_values(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def between_pages_without_access(at_end: bool) -> np.ndarray[Any, Any]:
-    """40 numbers, and what is right after them or right before them cannot be read."""
+    """40 numbers; the memory right after them or right before them cannot be read."""
     libc, size = ctypes.CDLL(None, use_errno=True), mmap.PAGESIZE
     memory = mmap.mmap(-1, 3 * size)
     start = ctypes.addressof(ctypes.c_char.from_buffer(memory))
@@ -140,7 +140,7 @@ def between_pages_without_access(at_end: bool) -> np.ndarray[Any, Any]:
 @pytest.mark.skipif(not hasattr(mmap, "MAP_ANONYMOUS"), reason="needs mprotect")
 @pytest.mark.parametrize(("index", "wrong"), [(SAME, 40), (BACKWARD, -1), (THIRDS, 42)])
 def test_an_index_is_wrong_in_its_iteration(index: str, wrong: int) -> None:
-    """No block reads beyond the tensor, and the error is that of the first wrong iteration."""
+    """No block reads beyond the tensor, and the error comes from the first wrong iteration."""
     x = between_pages_without_access(at_end=index is not BACKWARD)
     with pytest.raises(IndexOutOfRange, match=rf"index {wrong} .*40"):
         run(sum_text(60, index=index), x, 0.5)
@@ -247,7 +247,7 @@ func.func @f(%y0: f64, %bound: f64) -> f64 {
 
 
 def test_nested_loops_and_branches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both loops compute ahead; what is handed is a float, a truth value, and read in a branch."""
+    """Both loops compute ahead; they hand on a float, a truth value, and one read in a branch."""
     text = """
 func.func @f(%x: tensor<40xf64>, %y0: f64) -> f64 {
   %first = arith.constant 0 : index

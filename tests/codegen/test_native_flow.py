@@ -1,5 +1,5 @@
 """Control flow in native code: against the interpreter, where it fails, and what becomes of loops:
-what is a kernel, and what is copied."""
+which code is a kernel, and which values are copied."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def random_text(seed: int, rows: int, columns: int) -> str:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs_and_their_gradients(name: str) -> None:
-    """To rounding: a sine of native code is not that of NumPy."""
+    """To rounding: a sine of native code is not NumPy's."""
     program = PROGRAMS[name]
     module, arguments = gradir.parse(program.text), program.arguments()
     wanted = gradir.interpret(module, "f", *arguments)
@@ -523,7 +523,7 @@ def test_a_sum_of_products_is_computed_in_place() -> None:
 
 
 def test_the_gradient_of_a_row_a_step_costs_a_row_a_step() -> None:
-    """The cotangent of what is read row by row is summed in place, row by row."""
+    """The cotangent of a tensor read row by row is summed in place, row by row."""
     text = """func.func @f(%x: tensor<100x64xf64>) -> tensor<64xf64> {HEAD
       %n = arith.constant 100 : index
       %zero = array.full {value = 0.0} : tensor<64xf64>

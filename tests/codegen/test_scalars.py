@@ -48,7 +48,7 @@ def special(dtype: np.dtype[np.generic], seed: int = 0) -> Array:
 
 
 def same_floats(got: Array, want: Array) -> None:
-    """Equal bits, but for those of NaN."""
+    """Equal bits, but for nans."""
     assert (np.isnan(got) == np.isnan(want)).all()
     numbers = ~np.isnan(want)
     assert got[numbers].tobytes() == want[numbers].tobytes()
@@ -220,7 +220,7 @@ loopnest.yield %0, %1 : f32, f32"""
 @pytest.mark.parametrize("kind", ["f64", "f32", "f16", "bf16"])
 @pytest.mark.parametrize("integer", ["i32", "i64"])
 def test_integer_powers(kind: str, integer: str) -> None:
-    """Of zeros, infinities and nan too; the sign is that of odd powers of the base."""
+    """Of zeros, infinities and nan too; the sign is the base's for odd powers."""
     bases = [0.0, -0.0, 1.0, -1.0, 0.5, -1.5, 3.0, math.inf, -math.inf, math.nan]
     powers = [0, 1, 2, 3, -1, -2, -3, 17, 2**31 - 1, -(2**31)]
     x = np.repeat(np.array(bases, DTYPES[kind]), len(powers))

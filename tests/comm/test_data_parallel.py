@@ -33,7 +33,7 @@ def arrays(dtype: str = "float64") -> tuple[dict[str, Array], Array, Array]:
 
 
 def on_ranks(ranks: int, options: str, shards: int, dtype: str = "float64") -> list[Any]:
-    """The results of one step on each rank, with the program for one of so many shards."""
+    """The results of one step on each rank, with the program for one shard of this many."""
     optimizer = optim.sgd(0.1)
     params, x, y = arrays(dtype)
     state = optimizer.init(params)

@@ -16,7 +16,7 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "digits_mpi.py"
 
 
 def run(ranks: int, program: str) -> subprocess.CompletedProcess[str]:
-    """A program of mpi_programs.py on so many ranks."""
+    """A program of mpi_programs.py on this many ranks."""
     return on_ranks(ranks, str(PROGRAMS), program)
 
 

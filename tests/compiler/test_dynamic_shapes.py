@@ -65,7 +65,7 @@ def difference(function: Any, arrays: Sequence[Array], along: Sequence[Array]) -
 
 
 def test_a_network_is_trained_with_two_batch_sizes():
-    """Step for step the numbers are those of programs with static shapes."""
+    """Step for step the numbers equal those with static shapes."""
     open_step = gradir.compile(gradir.parse(MLP).gradient("loss", mode="grad"), "loss_grad")
     assert isinstance(open_step, SpecializingExecutable)
     static = {
@@ -216,7 +216,7 @@ grad.custom_vjp @f, @forward, @backward
 
 
 def test_a_derivative_written_by_hand_is_that_of_every_specialization():
-    """The gradient is not that of the body, which would be ones."""
+    """The gradient is not the body's, which would be ones."""
     module = gradir.parse(CUSTOM)
     for name in ("net", "f"):
         mode = "grad" if name == "net" else "vjp"

@@ -56,7 +56,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def compiled_names(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of functions that are compiled."""
     names: list[str] = []
     compile_ = compiler.native_code
@@ -94,15 +94,15 @@ def test_all_of_it_comes_back(name: str) -> None:
 
 
 def assert_found(
-    compile_: Callable[[], Any], call: Callable[[Any], Any], made: list[str]
+    compile_: Callable[[], Any], call: Callable[[Any], Any], compiled_names: list[str]
 ) -> Executable:
     """The second code is found, and gives the bits of the first."""
     first = compile_()
     wanted = call(first)
-    assert len(made) == 1 and store.counts.found == 0
+    assert len(compiled_names) == 1 and store.counts.found == 0
     second = compile_()
     got = call(second)
-    assert len(made) == 1 and store.counts.found == 1, "it was compiled again"
+    assert len(compiled_names) == 1 and store.counts.found == 1, "it was compiled again"
     for one, other in zip(wanted, got, strict=True):
         assert np.asarray(one).tobytes() == np.asarray(other).tobytes()
     one, other = getattr(first, "last", first), getattr(second, "last", second)
@@ -111,9 +111,11 @@ def assert_found(
     return second
 
 
-def test_a_program(made: list[str]) -> None:
+def test_a_program(compiled_names: list[str]) -> None:
     fn = assert_found(
-        lambda: gradir.compile(gradir.parse(TABLE), "f"), lambda fn: fn(*TABLE_ARGUMENTS), made
+        lambda: gradir.compile(gradir.parse(TABLE), "f"),
+        lambda fn: fn(*TABLE_ARGUMENTS),
+        compiled_names,
     )
     for kept in (fn, gradir.compile(gradir.parse(TABLE), "f")):
         with pytest.raises(GradirError, match=r":3:3: array.take: index 9 is out of range"):
@@ -121,7 +123,7 @@ def test_a_program(made: list[str]) -> None:
     assert "gradir_entry" in fn.asm
 
 
-def test_row_slices(made: list[str]) -> None:
+def test_row_slices(compiled_names: list[str]) -> None:
     module = gradir.parse(TABLE).gradient("f", mode="vjp", req={0: "slices", 1: "add"})
 
     def call(fn: Any) -> list[Any]:
@@ -130,20 +132,20 @@ def test_row_slices(made: list[str]) -> None:
         assert grad is buffer
         return [y, slices.densify(), grad]
 
-    fn = assert_found(lambda: gradir.compile(module, "f_vjp"), call, made)
+    fn = assert_found(lambda: gradir.compile(module, "f_vjp"), call, compiled_names)
     with pytest.raises(GradirError, match=r"out\[2\]: expected the array that the result is added"):
         fn(*TABLE_ARGUMENTS, np.ones(2))
 
 
-def test_open_shapes(made: list[str]) -> None:
+def test_open_shapes(compiled_names: list[str]) -> None:
     """By the shapes of a call; the program is not specialized for the second."""
     x = np.linspace(-1, 1, 7)
-    assert_found(lambda: gradir.compile(gradir.parse(OPEN), "f"), lambda fn: fn(x), made)
+    assert_found(lambda: gradir.compile(gradir.parse(OPEN), "f"), lambda fn: fn(x), compiled_names)
     gradir.compile(gradir.parse(OPEN), "f")(x[:3])
-    assert len(made) == 2
+    assert len(compiled_names) == 2
 
 
-def test_traced_functions(made: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_traced_functions(compiled_names: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Traced again, and found by what they say."""
     monkeypatch.setattr(program, "_codes", Store[Any, Any](0))
 
@@ -153,7 +155,7 @@ def test_traced_functions(made: list[str], monkeypatch: pytest.MonkeyPatch) -> N
     x = np.linspace(-1, 1, 5)
     one, other = (gradir.jit(gradir.grad(f))(x) for _ in range(2))
     assert one.tobytes() == other.tobytes()
-    assert len(made) == 1 and store.counts.found == 1
+    assert len(compiled_names) == 1 and store.counts.found == 1
 
 
 def square(x: Any) -> Any:
@@ -175,8 +177,8 @@ func.func @f(%x: tensor<3xf64>) -> tensor<3xf64> {
 }"""
 
 
-def test_host_functions(made: list[str]) -> None:
-    """Code calls those of its process, by their names; what it depends on in them is in the key."""
+def test_host_functions(compiled_names: list[str]) -> None:
+    """Code calls functions of its process, by name; the facts that it depends on are in the key."""
     x = np.array([1.0, 2.0, 3.0])
     with own_registry():
         gradir.register_host_function("square", square)
@@ -184,10 +186,10 @@ def test_host_functions(made: list[str]) -> None:
         gradir.register_host_function("square", negative_square)
         (other,) = gradir.compile(gradir.parse(SQUARE), "f")(x)
         np.testing.assert_array_equal(-one, other)
-        assert len(made) == 1
+        assert len(compiled_names) == 1
         gradir.register_host_function("square", square, pure=True)
         gradir.compile(gradir.parse(SQUARE), "f")(x)
-        assert len(made) == 2
+        assert len(compiled_names) == 2
         gradir.register_host_function("square", square, shape=rows_of_four)
         with pytest.raises(GradirError, match="'square' gives"):
             gradir.compile(gradir.parse(SQUARE), "f")
@@ -195,10 +197,10 @@ def test_host_functions(made: list[str]) -> None:
         gradir.compile(gradir.parse(SQUARE), "f")
 
 
-def test_what_code_depends_on(made: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_code_depends_on(compiled_names: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     def compiled(text: str = TABLE, threads: int = 1) -> int:
         gradir.compile(gradir.parse(text), "f", threads=threads)
-        return len(made)
+        return len(compiled_names)
 
     assert compiled() == 1 and compiled() == 1
     assert compiled(f"// a line\n{TABLE}") == 2, "messages name lines"
@@ -228,7 +230,7 @@ def test_a_refusal_is_not_kept(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("harm", ["truncated", "flipped", "empty", "another's"])
-def test_broken_files(harm: str, folder: Path, made: list[str]) -> None:
+def test_broken_files(harm: str, folder: Path, compiled_names: list[str]) -> None:
     """They are compiled again, and replaced."""
     gradir.compile(gradir.parse(TABLE), "f")
     gradir.compile(gradir.parse(TABLE.replace("2.5", "2.75")), "f")
@@ -242,15 +244,18 @@ def test_broken_files(harm: str, folder: Path, made: list[str]) -> None:
     )
     for text in (TABLE, TABLE.replace("2.5", "2.75")):
         gradir.compile(gradir.parse(text), "f")(*TABLE_ARGUMENTS)
-    assert len(made) == 3
+    assert len(compiled_names) == 3
     assert {path: path.read_bytes() for path in (other, file)} == good
 
 
-def test_a_folder_of_others(folder: Path, made: list[str]) -> None:
+def test_a_folder_of_others(folder: Path, compiled_names: list[str]) -> None:
     gradir.compile(gradir.parse(TABLE), "f")
     folder.chmod(0o770)
     gradir.compile(gradir.parse(TABLE), "f")(*TABLE_ARGUMENTS)
-    assert len(made) == 2 and gradir.cache_info().off == "others than its owner can write to it"
+    assert (
+        len(compiled_names) == 2
+        and gradir.cache_info().off == "others than its owner can write to it"
+    )
 
 
 # Plans.

@@ -60,7 +60,7 @@ def test_derivatives():
 
 
 def test_halves_check_results_alone():
-    """A residual may be infinite where what is made of it is not."""
+    """A residual may be infinite where values made of it are not."""
     value, pull = gradir.vjp(lambda x: gnp.sum(1 / gnp.exp(x)), np.array([1000.0, 0.0]))
     assert value == 1
     value, pull = gradir.vjp(root, ZERO)
@@ -137,7 +137,7 @@ def test_native_code_that_differs(monkeypatch: pytest.MonkeyPatch):
     run(np.ones(2))
     plain = run.compiled(np.ones(2)).executable._plain
     monkeypatch.setattr(type(plain), "__call__", lambda *_, out=None: (np.array(np.nan),))
-    monkeypatch.setattr(type(plain), "attempt", lambda *_: None)
+    monkeypatch.setattr(type(plain), "call_native", lambda *_: None)
     with pytest.raises(NonFiniteError, match="of native code are not finite, and those of the int"):
         run(np.ones(2) * 2)
 

@@ -83,7 +83,7 @@ def test_zeros_of_two_signs_are_no_splat() -> None:
     ],
 )
 def test_types_of_which_not_all_extents_are_known(op: str) -> None:
-    """An op of one type names all where they differ in what is known."""
+    """An op of one type names all where they differ in known extents."""
     module = gradir.parse(f"""
         func.func @f(%x: tensor<?x3xf32>, %y: tensor<2x?xf32>) {{
           %z = {op}

@@ -59,7 +59,7 @@ def _blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_blocks(attributes: str, mask: str | None, is_bool: bool):
-    """Values and gradients in blocks are those of the formulas, made without blocks."""
+    """Values and gradients in blocks equal the formulas, made without blocks."""
     module = program(attributes, mask).gradient("f", mode="vjp")
     shape = None if mask is None else [int(n) for n in mask.split("x")[:-1]]
     operands = arguments(shape, is_bool, np.float64)

@@ -21,7 +21,7 @@ STATIC = {
     # the rank of the result is a function of this extent
     "array.gather_nd": "the last extent of the indices must be static",
     "array.scatter_nd_add": "the last extent of the indices must be static",
-    # its type is that of the elements which are written in it
+    # its type comes from the elements written in it
     "array.constant": "the value's type must be the result's",
 }
 

@@ -48,7 +48,7 @@ def test_large_arguments(op: str) -> None:
 
 @pytest.mark.parametrize(("name", "eps"), [("f64", 2**-52), ("f32", 2**-23), ("f16", 2**-23)])
 def test_eps_of_rms_norm(name: str, eps: float) -> None:
-    """Absent, it is that of the type in which the op computes."""
+    """Absent, it belongs to the type in which the op computes."""
     type_ = f"tensor<2x{name}>"
     module = gradir.parse(
         f"func.func @f(%x: {type_}) -> {type_} {{\n  %y = nn.rms_norm %x : {type_} -> {type_}\n"

@@ -2,7 +2,7 @@
 
 They are held against mpmath with 50 digits (tests/support/points_ops.py, points_pairs.py,
 points_losses.py; on short lines points_lines.py), native code and the interpreter, in f32 and f64.
-The errors stated in docs/ops.md are not exceeded, and what is worse than LIMITS is a known fault.
+The errors stated in docs/ops.md are not exceeded, and errors above LIMITS are known faults.
 Ops without a row have a reason in points_reasons.py.
 """
 

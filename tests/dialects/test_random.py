@@ -30,7 +30,7 @@ VECTORS = (
 )
 
 
-def joined(low: int, high: int) -> int:
+def word64(low: int, high: int) -> int:
     return low | high << 32
 
 
@@ -38,7 +38,7 @@ def joined(low: int, high: int) -> int:
 def test_published_vectors(
     counter: tuple[int, ...], key: tuple[int, ...], words: tuple[int, ...]
 ) -> None:
-    numbers = joined(*key), joined(*counter[2:]), joined(*counter[:2])
+    numbers = word64(*key), word64(*counter[2:]), word64(*counter[:2])
     assert tuple(map(int, numpy_words(*map(np.uint64, numbers)))) == words
     assert tuple(philox(*numbers)) == words
 
@@ -53,12 +53,12 @@ def program(op: str, shape: str, type_: str, attributes: str = "") -> gradir.Mod
 
 
 def test_published_vectors_natively() -> None:
-    """In the first block of a tensor, of which each number shows the upper 24 bits of a word."""
+    """In the first block of a tensor; each number shows the upper 24 bits of a word."""
     draw = gradir.compile(program("array.uniform", "4x", "f32"), "f")
     for counter, key, words in VECTORS[:1]:
-        (found,) = draw(joined(*key), joined(*counter[2:]))
+        (found,) = draw(word64(*key), word64(*counter[2:]))
         np.testing.assert_array_equal(found, [(w >> 8) / 2**24 for w in words])
-    signed: Any = np.array([joined(*VECTORS[2][1]), joined(*VECTORS[2][0][2:])], np.uint64)
+    signed: Any = np.array([word64(*VECTORS[2][1]), word64(*VECTORS[2][0][2:])], np.uint64)
     key, counter = map(int, signed.view(np.int64))
     (found,) = draw(key, counter)
     np.testing.assert_array_equal(found, [(w >> 8) / 2**24 for w in philox(key, counter, 0)])

@@ -1,4 +1,4 @@
-"""Region ops by slots: what enters and reads each, what is handed through, what is left."""
+"""Region ops by slots: values that enter and read each, values handed through, the rest."""
 
 from __future__ import annotations
 

@@ -163,7 +163,7 @@ def test_one_nan_among_numbers(case: Case) -> None:
 def _second(line: str, *values: Any, mode: str = "vjp") -> list[np.ndarray[Any, Any]]:
     """The second derivatives of f in x and x, and in x and y, at (x, y).
 
-    Of vectors they are those of the first derivative in the direction (1, 2). In reverse mode over
+    Of vectors they belong to the first derivative in the direction (1, 2). In reverse mode over
     reverse mode, or with "jvp" in forward mode over it.
     """
     arrays = [np.array(v, np.float64) for v in values]
@@ -211,7 +211,7 @@ SECOND: list[tuple[str, list[Any], list[Any]]] = [
     *((f"array.{name} %x : tensor<f64>", [0.0], [-inf]) for name in ("log", "log2", "log10")),
     ("array.log1p %x : tensor<f64>", [-1.0], [-inf]),
     ("array.atanh %x : tensor<f64>", [1.0], [inf]),
-    # a kink: that of the piece whose slope is the convention
+    # a kink: the second derivative of the piece whose slope is the convention
     *(
         (f"array.{name} %x, %y : tensor<f64>", [1.0, 1.0], [0, 0])
         for name in ("maximum", "minimum")

@@ -104,7 +104,7 @@ def run_tool(
 
 
 def _exit_code(tool: Callable[[Sequence[str]], object], arguments: Sequence[str]) -> int:
-    """As that of a process: a traceback, if one is due, is among the errors."""
+    """As from a process: a traceback, if one is due, is among the errors."""
     try:
         code = tool(arguments)
     except SystemExit as error:

@@ -170,7 +170,7 @@ def test_pickles() -> None:
     assert pickle.loads(pickle.dumps(cube)) is cube
 
 
-def made(rule: Any) -> Any:
+def sine_with_jvp(rule: Any) -> Any:
     @gradir.custom_jvp
     def f(x: Any) -> Any:
         return gnp.sin(x)
@@ -192,7 +192,7 @@ ERRORS: list[tuple[Any, str]] = [
 
 @pytest.mark.parametrize(("rule", "message"), ERRORS, ids=range(len(ERRORS)))
 def test_wrong_rules(rule: Any, message: str) -> None:
-    f = made(rule)
+    f = sine_with_jvp(rule)
     with pytest.raises(gradir.GradirError, match=message):
         gradir.grad(lambda x: gnp.sum(f(x)))(X)
 

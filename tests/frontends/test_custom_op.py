@@ -331,7 +331,7 @@ def test_modes_of_execution() -> None:
 
 
 def test_in_text() -> None:
-    """By its name; needs, backward and shapes are those of the op."""
+    """By its name; needs, backward and shapes are the op's."""
     smooth_wave(name="wave")
     module = gradir.parse("""
 func.func @f(%x: tensor<3xf64>, %w: tensor<3xf64>) -> tensor<3xf64> {

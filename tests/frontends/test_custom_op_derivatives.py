@@ -1,4 +1,4 @@
-"""Derivatives of custom ops that are refused, and those of transfers."""
+"""Derivatives of custom ops that are refused, and derivatives of transfers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""gradir.custom_op: what is wrong with its functions is an error with its name and place."""
+"""gradir.custom_op: a fault of its functions is an error with its name and place."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def a_part(inputs: Arrays, outputs: Arrays, req: Arrays) -> None:
 
 
 def added(inputs: Arrays, outputs: Arrays, req: Arrays) -> None:
-    """Reads what was in the memory before."""
+    """Reads the memory's old content."""
     outputs[0][...] += inputs[0]
 
 

@@ -40,7 +40,7 @@ def square(inputs: Arrays, outputs: Arrays, req: Arrays) -> None:
 
 
 def square_back(cts: Arrays, inputs: Arrays, outputs: Arrays, grads: Arrays, req: Arrays) -> None:
-    """Reads the new state; that of MXNet's test is 1 here."""
+    """Reads the new state; in MXNet's test it is 1 here."""
     assert (outputs[1] == 1).all() and (inputs[1] == 0).all()
     assert cts[1] is None and grads[1] is None and req == ("write", "null")
     np.multiply(2 * inputs[0], cts[0], out=grads[0])

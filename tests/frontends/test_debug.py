@@ -1,4 +1,4 @@
-"""gradir.debug: what is printed and checked, once for each time that a program comes by."""
+"""gradir.debug: prints and checks, once for each time that a program comes by."""
 
 from __future__ import annotations
 

@@ -159,7 +159,7 @@ KINDS = ("pdf", "logpdf", "cdf", "sf", "logcdf", "logsf", "ppf")
 
 @pytest.mark.parametrize("name", NAMES)
 def test_nan_and_infinity(name: str) -> None:
-    """The slope of nan is nan, that of what is constant at infinity is 0."""
+    """The slope of nan is nan, the slope of a function that is constant at infinity 0."""
     shapes = next(row["args"][1:] for row in ROWS if row["name"] == name)
     args = [np.array([nan, -inf, inf]), *(np.full(3, column[0] + 1) for column in shapes)]
     kinds = [kind for kind in KINDS if hasattr(getattr(stats, name), kind)]

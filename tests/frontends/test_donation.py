@@ -142,7 +142,7 @@ def test_out():
 
 @pytest.mark.parametrize("function", READ_LATE)
 def test_arguments_as_out(function: Any):
-    """The results are those of new memory, whichever arguments they lie in."""
+    """The results are as in new memory, whichever arguments they lie in."""
     x, y = RANDOM.normal(size=(2, 3, 3))
     jitted = gradir.jit(function)
     wanted = jitted(x, y)

@@ -56,7 +56,7 @@ def _arguments(name: str) -> list[Any]:
 
 
 def _distance(one: Any, other: Any) -> float:
-    """In ulp; those of 1 of smaller numbers that come of a cancellation."""
+    """In ulp; in ulp of 1 for smaller numbers that come of a cancellation."""
     unit = np.spacing(np.maximum(np.abs(one), np.abs(other)))
     return float(np.max(np.abs(one - other) / unit))
 

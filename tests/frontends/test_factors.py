@@ -1,4 +1,4 @@
-"""gradir.numpy.linalg by factors: NumPy's values, derivatives, batches, and what is refused."""
+"""gradir.numpy.linalg by factors: NumPy's values, derivatives, batches, and refusals."""
 
 from __future__ import annotations
 

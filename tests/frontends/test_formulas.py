@@ -44,7 +44,7 @@ def test_values():
 
 
 def test_at_once_on_numpy_arrays():
-    """Compiled where nothing is traced; types and shapes are those of x."""
+    """Compiled where nothing is traced; types and shapes are x's."""
     x = np.array([[0.5, 3.0]])
     for case in VALUES[0], VALUES[-1]:
         np.testing.assert_allclose(call(case, map(np.array, case["args"])), case["value"], 2e-13)

@@ -67,7 +67,7 @@ def test_gradients_of_microbatches_add_up_in_a_loop():
 
 
 def test_a_derivative_of_a_sum_of_gradients():
-    """The second derivative passes to what was added to, and through the gradient."""
+    """The second derivative passes to the array that was added to, and through the gradient."""
 
     def outer(params: Any, sums: Any) -> Any:
         grads = gradir.grad(loss, req={"w": "null", "b": "add"})(

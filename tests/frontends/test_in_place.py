@@ -294,13 +294,13 @@ def test_random_programs():
 
 def shuffled(y: Any, _: Any) -> Any:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # NumPy's, of what is no sequence
+        warnings.simplefilter("ignore")  # NumPy's, of objects that are no sequences
         np.random.default_rng(0).shuffle(y)
     return y
 
 
 def test_shuffles_of_rows_are_refused():
-    """NumPy exchanges rows of what is no array of its own by views, and loses some."""
+    """NumPy exchanges rows of foreign arrays by views, and loses some."""
     assert fails(_written(shuffled), X).startswith("assignment: rows of this array are exchanged")
     np.testing.assert_array_equal(run(lambda x: shuffled(x * 1, x), X[0]), shuffled(X[0] * 1, X))
 

@@ -99,7 +99,7 @@ def test_methods_and_attributes():
     """Those of NumPy's arrays, with their parameters."""
     x = X[0]
 
-    def called(x: Any) -> Any:
+    def call_eager(x: Any) -> Any:
         return [
             x.dot(x.T), x.ravel("F"), x.flatten(), x.cumsum(1), x.cumprod(axis=0), x.argsort(),
             x.take([1, 2], axis=1), x.repeat(2), x.swapaxes(0, 1), x.trace(1), x.diagonal(),
@@ -110,6 +110,6 @@ def test_methods_and_attributes():
             x.squeeze(), x.astype("float32").prod(), x.argmax(1), x.any(), x.all(0), x.min(1),
         ]  # fmt: skip
 
-    for found, wanted in zip(gradir.jit(called)(x), called(x), strict=True):
+    for found, wanted in zip(gradir.jit(call_eager)(x), call_eager(x), strict=True):
         np.testing.assert_allclose(found, wanted, rtol=1e-6 if found.dtype == "f4" else 1e-12)
         assert found.dtype == np.asarray(wanted).dtype

@@ -222,7 +222,7 @@ def test_refused(body: Any, options: Any, message: str):
 
 
 def test_functions_of_indices_and_of_whole_arrays():
-    """An index is an integer array to every function; what is no element may be anything."""
+    """An index is an integer array to every function; arguments that are no elements are free."""
     weights = np.array([1.0, 2.0, 4.0])
 
     def body(i: Any, j: Any, x: Any) -> Any:

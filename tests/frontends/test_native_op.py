@@ -1,4 +1,4 @@
-"""gradir.native: values, derivatives, control flow, stages, state, as those of Python functions."""
+"""gradir.native: values, derivatives, control flow, stages, state, as for Python functions."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_in_stages(policy: str, pure: bool) -> None:
 @pytest.mark.parametrize("staged", [False, True])
 @pytest.mark.parametrize("debug", [False, True])
 def test_state(staged: bool, debug: bool) -> None:
-    """It advances once in a step; backward sees only what is needed, which it checks."""
+    """It advances once in a step; backward sees only the needed arrays, which it checks."""
     options: dict[str, Any] = {"needs": ("cotangents",), "state": 1, "pure": True, "debug": debug}
     op = gradir.custom_op(of("centre"), lambda x, mean: x, of("centre_back"), **options)
     centred = gradir.checkpoint(op) if staged else op

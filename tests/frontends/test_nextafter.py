@@ -15,7 +15,7 @@ BITS = {2: np.uint16, 4: np.uint32, 8: np.uint64}
 
 
 def samples(dtype: Any) -> tuple[Any, Any]:
-    """Pairs of floats: special ones, powers of two and what is beside them, and random bits."""
+    """Pairs of floats: special ones, powers of two and their neighbours, and random bits."""
     limits = cast(Any, ml_dtypes.finfo)(dtype)
     normal = float(limits.smallest_normal)
     odd = [0.0, 1.0, 2.0, 1.5, np.inf, np.nan, float(limits.max), float(limits.smallest_subnormal)]

@@ -98,7 +98,7 @@ def test_names_of_torch_that_are_not_here() -> None:
 
 @pytest.mark.parametrize("p", [0.5, 3.5, -1.0])
 def test_norms_of_zeros(p: float) -> None:
-    """Their derivative is 0, as that of p = 2."""
+    """Their derivative is 0, as for p = 2."""
 
     def norm(x: Any) -> Any:
         return gnp.linalg.vector_norm(x, ord=p)

@@ -42,7 +42,7 @@ def same(name: str, found: Any, wanted: Any, rtol: float = 1e-12) -> None:
         )
 
 
-def called(entry: tuple[str, Call], x: Any) -> Any:
+def call_entry(entry: tuple[str, Call], x: Any) -> Any:
     """NumPy's function on a traced array; gradir's where NumPy does not hand over."""
     name, call = entry
     return call(gnp if name in OWN else np, x)
@@ -51,7 +51,7 @@ def called(entry: tuple[str, Call], x: Any) -> Any:
 @pytest.mark.parametrize("group", GROUPS, ids=lambda g: f"{g[0][0]}..{g[-1][0]}")
 def test_values(group: Sequence[tuple[str, Call]]) -> None:
     """Eager, and numpy.NAME in native code, are NumPy's values, shapes and dtypes."""
-    native = gradir.jit(lambda x: [called(entry, x) for entry in group])(X)
+    native = gradir.jit(lambda x: [call_entry(entry, x) for entry in group])(X)
     for (name, call), found in zip(group, native, strict=True):
         wanted = call(np, X)
         same(name, call(gnp, X), wanted)

@@ -148,7 +148,7 @@ def test_refusals(f: Any, message: str) -> None:
     "largest", [np.max, np.min, np.sort, np.argmax, lambda a: np.maximum(a, 0.0)]
 )
 def test_nan_is_not_lost(largest: Any) -> None:
-    """NumPy's loops over objects compare by Python, and take what is beside a nan."""
+    """NumPy's loops over objects compare by Python, and take the number beside a nan."""
     with pytest.raises(TraceError, match="largest and sorted numbers lose nan"):
         gradir.grad(lambda x: np.sum(largest(np.array([x[1], x[0] * np.nan]))))(X)
     chosen = gradir.grad(lambda x: max(x[0], x[1]) * (x[0] if x[0] < x[1] * np.nan else 1.0))

@@ -100,7 +100,7 @@ ROWS = [
 
 @pytest.mark.parametrize("optimizer", ROWS)
 def test_row_slices_are_two_arguments(optimizer: optim.GradientTransformation) -> None:
-    """The optimizer's signature asks for them; the bits are those of a sparse Python step."""
+    """The optimizer's signature asks for them; the bits are as in a sparse Python step."""
     by_python = gradir.jit(
         optim.train_step(retrieval, optimizer, sparse={"table": True, "w": False})
     )

@@ -45,7 +45,7 @@ def pieces(c: int) -> float:
     return 8 * (0.5 if c >= 2 else 1) * (0.25 if c >= 10 else 1)
 
 
-def joined(c: int) -> float:
+def joined_schedule(c: int) -> float:
     return 1 if c < 2 else linear(c - 2) if c < 10 else 1 / (c - 10 + 1)
 
 
@@ -71,7 +71,7 @@ SCHEDULES: list[tuple[optim.Schedule, Callable[[int], float]]] = [
             ],
             [2, 10],
         ),
-        joined,
+        joined_schedule,
     ),
 ]
 

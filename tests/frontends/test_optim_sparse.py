@@ -232,7 +232,7 @@ LAZY: list[tuple[optim.GradientTransformation, Course]] = [
     ids=lambda o: getattr(o, "__name__", ""),
 )
 def test_lazy(optimizer: optim.GradientTransformation, course: Course, dtype: str) -> None:
-    """Rows of the batch alone change, those of slices; dense leaves are as ever."""
+    """Rows of the batch alone change, where gradients are slices; dense leaves are as ever."""
     step, params = gradir.jit(stepping(optimizer)), start(dtype)
     given = [of_step(indices, dtype)[0] for indices in INDICES]
     state, found = optimizer.init(params), [params]
@@ -288,7 +288,7 @@ def test_slices_of_all_rows_are_dense() -> None:
     ids=["sgd", "adamw", "adagrad", "unscaled"],
 )
 def test_small_parameters(make: Callable[[], Any], dtype: Any) -> None:
-    """The step is that of the same numbers in float32, rounded once; repeated rows among them."""
+    """The step is the one in float32, rounded once; repeated rows among them."""
     optimizer, table = make(), drawn((6, 3), dtype)
     indices, values = np.array([1, -1, 1, 4]), drawn((4, 3), dtype)
     values[2] = values[0]  # a sum that is exact
@@ -459,7 +459,7 @@ def peak_bytes(
 
 @pytest.mark.parametrize("name", STEP_MEMORY)
 def test_a_donating_step_has_no_buffer_of_the_table(name: str) -> None:
-    """Nor copies of its moments: the arena is that of the batch."""
+    """Nor copies of its moments: the arena is as large as the batch needs."""
     small, large = (peak_bytes(STEP_MEMORY[name], rows, 8) for rows in (1000, 50_000))
     assert small == large < 1000 * 16 * 4 / 8
 

@@ -188,7 +188,7 @@ SMALL = [np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)]
 def test_small_parameters_with_a_state_of_float32(
     make: Callable[[str], optim.GradientTransformation], dtype: Any
 ) -> None:
-    """The step is that of the same numbers in float32, rounded once."""
+    """The step is the one in float32, rounded once."""
     optimizer = make("float32")
     generator = np.random.default_rng(3)
     params = [generator.normal(size=(3, 4)).astype(dtype), generator.normal(size=5).astype(dtype)]

@@ -20,7 +20,7 @@ NAMES = (
     "float16", "float32", "float64",
 )  # fmt: skip
 # JAX's table of jax.numpy.promote_types with 64 bits, which tests/peers compares with JAX.
-# Its last rows are those of a Python int and a Python float.
+# Its last rows are for a Python int and a Python float.
 TABLE = """
 b1 u1 u2 u4 u8 i1 i2 i4 i8 bf f2 f4 f8
 u1 u1 u2 u4 u8 i2 i2 i4 i8 bf f2 f4 f8

@@ -220,7 +220,7 @@ def test_a_call_within_a_call() -> None:
     def host(inputs: Any, outputs: Any, req: Any) -> None:
         (x,), (y,) = inputs, outputs
         inner.append(x.item())
-        y[...] = made(x - 1) if len(inner) < 4 else x
+        y[...] = traced_here(x - 1) if len(inner) < 4 else x
 
     def alike(x: Any) -> Any:
         return x
@@ -228,12 +228,12 @@ def test_a_call_within_a_call() -> None:
     operator = gradir.custom_op(host, alike)
 
     @gradir.jit
-    def made(x: Any) -> Any:
+    def traced_here(x: Any) -> Any:
         return operator(x) + 10.0
 
     for _ in range(3):
         inner.clear()
-        assert made(np.array(5.0)) == 2.0 + 40.0
+        assert traced_here(np.array(5.0)) == 2.0 + 40.0
         assert inner == [5.0, 4.0, 3.0, 2.0]
 
 
@@ -313,11 +313,11 @@ def test_native_after_some_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(native_call, "_calls_by_python", 0)
 
     @gradir.jit
-    def made(x: Any) -> Any:
+    def traced_here(x: Any) -> Any:
         return x + 0.125
 
     seen: list[bool] = []
     for _ in range(8):
-        seen.append(is_quick(made, X))
-        np.testing.assert_array_equal(made(X), X + np.float32(0.125))
+        seen.append(is_quick(traced_here, X))
+        np.testing.assert_array_equal(traced_here(X), X + np.float32(0.125))
     assert seen == [False] * 3 + [True] * 5

@@ -1,4 +1,4 @@
-"""gradir.random: keys, the same numbers under every transformation, and what is refused."""
+"""gradir.random: keys, the same numbers under every transformation, and refusals."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def counted(draw: Draw, found: Array) -> str:
 
 
 def has_moments(draw: Draw, values: Array) -> str:
-    """Mean and variance within five deviations; those of the variance by the fourth moment."""
+    """Mean and variance within five deviations; the variance's deviation by the fourth moment."""
     if np.isnan(draw.mean):
         return ""
     found = values.astype(float)
@@ -156,7 +156,7 @@ def test_every_order_is_as_likely() -> None:
 
 
 def test_ends_of_ranges() -> None:
-    """Probabilities of 0 and 1, means and scales of 0, and what is out of range."""
+    """Probabilities of 0 and 1, means and scales of 0, and parameters out of range."""
     nan = np.nan
     found = run(lambda key: [
         random.bernoulli(key, np.array([0.0, 1.0]), (50, 2)),

@@ -94,7 +94,7 @@ def test_factors() -> None:
 
 @pytest.mark.parametrize("side", ["right", "left"])
 def test_the_orthogonal_factor_of_a_rotation(side: str) -> None:
-    """The slope of u is (d - u d^T u) / 2 there, and that of p the symmetric part of u^T d."""
+    """The slope of u is (d - u d^T u) / 2 there, and p's the symmetric part of u^T d."""
     turn = np.array([[np.cos(0.3), -np.sin(0.3)], [np.sin(0.3), np.cos(0.3)]])
     block = np.zeros((3, 3))
     block[:2, :2], block[2, 2] = turn, -1.0

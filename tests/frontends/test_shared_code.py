@@ -34,7 +34,7 @@ def test_equal_programs() -> None:
 
 
 def test_what_a_function_reads_may_change() -> None:
-    """Numbers and arrays that it closes over are those of the call."""
+    """Numbers and arrays that it closes over are the ones at the call."""
     factors = np.array([1.0, 1.0, 1.0])
     f = scaled(factors)
     np.testing.assert_array_equal(gradir.grad(f)(X), 2 * X)

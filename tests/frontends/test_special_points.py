@@ -2,7 +2,7 @@
 
 At the ends of domains, at 0, at integers, where formulas join, outside, and at nan: where a guard
 picks a number, its slope is easily 0. Differences of mpmath's functions, in 90 digits and from each
-side, say what is right: one-sided at the end of a domain, infinite where it grows without bound,
+side, have right values: one-sided at the end of a domain, infinite where it grows without bound,
 nan where there is no value.
 """
 

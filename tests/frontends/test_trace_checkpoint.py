@@ -126,7 +126,7 @@ def test_the_text_of_a_stage() -> None:
 
 
 def test_captured_values_and_nested_results() -> None:
-    """A stage reads what is around it, returns it too, and takes what is no array."""
+    """A stage reads arrays around it, returns them too, and takes objects that are no arrays."""
 
     def f(x: Any, w: Any) -> Any:
         scale = gnp.sum(w)

@@ -93,7 +93,7 @@ def test_none_is_a_cotangent_of_zero_in_nested_arguments_too() -> None:
     assert (found["a"] == 0).all() and (found["b"] == X).all()
 
 
-def made(forward: Any, backward: Any) -> Any:
+def sine_with_vjp(forward: Any, backward: Any) -> Any:
     @gradir.custom_vjp
     def f(x: Any) -> Any:
         return gnp.sin(x)
@@ -117,7 +117,7 @@ ERRORS: list[tuple[Any, Any, str]] = [
 @pytest.mark.parametrize(("forward", "backward", "message"), ERRORS, ids=range(len(ERRORS)))
 def test_errors(forward: Any, backward: Any, message: str) -> None:
     with pytest.raises(gradir.GradirError, match=message) as caught:
-        gradir.trace(lambda x: made(forward, backward)(x), X)
+        gradir.trace(lambda x: sine_with_vjp(forward, backward)(x), X)
     assert caught.value.diagnostic is not None and caught.value.diagnostic.file == __file__
 
 

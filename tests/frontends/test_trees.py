@@ -20,7 +20,7 @@ X = np.array([0.5, -1.0, 1.5])
 @tree.register_dataclass
 @dataclass(frozen=True)
 class Layer:
-    """A layer, of which the function's name is static."""
+    """A layer; the function's name in it is static."""
 
     w: Any
     b: Any

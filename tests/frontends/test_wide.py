@@ -1,4 +1,4 @@
-"""What is summed, counted and indexed is held by a wider type than that of the elements."""
+"""Sums, counts and indices have a wider type than the elements."""
 
 from collections.abc import Callable
 from typing import Any

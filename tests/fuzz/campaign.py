@@ -18,9 +18,9 @@ from fuzz.shrink import shrink
 from fuzz.worker import Worker
 
 SEEDS_APART = 10_000_000
-"""Campaigns of two seeds have no case in common as long as one has fewer than so many."""
+"""Campaigns of two seeds have no case in common as long as one has fewer cases than this."""
 PROGRESS = 1000
-"""A word of how far it is after so many cases."""
+"""A word of how far it is after this many cases."""
 
 Cases = Iterator[tuple[str, int]]
 
@@ -87,7 +87,7 @@ class Campaign:
         self.lock = Lock()
 
     def run(self, cases: Cases, jobs: int = 1, seconds: float | None = None) -> None:
-        """Run the cases in so many processes."""
+        """Run the cases in `jobs` processes."""
         end = None if seconds is None else time.monotonic() + seconds
         with ThreadPoolExecutor(jobs) as pool:
             for done in [pool.submit(self._work, cases, end) for _ in range(jobs)]:

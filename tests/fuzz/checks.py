@@ -281,7 +281,7 @@ def vectorized(trial: Trial) -> None:
 
 
 def _rows_like(array: Any, size: int) -> Array:
-    """Rows of which the first is the array, and others are near it."""
+    """Rows: the first is the array, and others are near it."""
     one = np.asarray(array)
     if one.dtype.kind != "f":
         return np.stack([one] * size)
@@ -308,7 +308,7 @@ def requests(trial: Trial) -> None:
 
 
 def _rows_of_second_order(trial: Trial, derived: Module, wanted: Wanted) -> None:
-    """The derivative of a derivative with row slices, as row slices, is that of the dense one."""
+    """The derivative of a derivative with row slices, as row slices, equals the dense one's."""
     name = f"{trial.name}_vjp"
     of = [*trial.floating, *range(len(trial.values), len(trial.interpreted_vjp))]
     generator = np.random.default_rng(1)
@@ -364,7 +364,7 @@ def limits(trial: Trial) -> None:
 
 
 def layouts(trial: Trial) -> None:
-    """How arrays lie in memory changes no bit, and what is given in `out` is filled."""
+    """How arrays lie in memory changes no bit, and arrays given in `out` are filled."""
     fn = gradir.compile(trial.vjp, f"{trial.name}_vjp", threads=1)
     given = [odd_layout(a, trial.choose) for a in trial.given]
     before = [np.array(a) for a in given]
@@ -387,7 +387,7 @@ def jitted(trial: Trial) -> None:
         same_bits("bits of gradir.jit", expected, found)
 
 
-def called(trial: Trial) -> None:
+def python_vjp(trial: Trial) -> None:
     """gradir.vjp of the Python function gives what the derivative of the program gives."""
     if trial.function is None or not trial.floating:
         return
@@ -460,7 +460,7 @@ CHECKS: dict[Check, int] = {
     validated: 1,
     layouts: 2,
     jitted: 1,
-    called: 2,
+    python_vjp: 2,
     named: 6,
 }
 BY_NAME = {check.__name__: check for check in CHECKS}

@@ -43,7 +43,7 @@ def tokens(text: str) -> list[str]:
 
 
 def kind_of(token: str) -> str:
-    """The class of words of which one may stand for another."""
+    """The class of words that may stand for each other."""
     return next((name for name, pattern in _CLASSES if pattern.match(token)), "other")
 
 

@@ -1,5 +1,5 @@
-"""Level 3: golden files with something changed. Each works, or is refused with the place of what is
-wrong: no internal error, no endless work, no end of the process.
+"""Level 3: golden files with something changed. Each works, or is refused with the place of the
+fault: no internal error, no endless work, no end of the process.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ RUN_ELEMENTS = 20_000
 INTERPRETED_SECONDS = 1.0
 """Programs that take longer in the interpreter may never end: they do not run natively."""
 NATIVE_SECONDS = 3.0
-"""Time of native code of which the interpreter says nothing: a mutant may count to 2**63."""
+"""Time of native code where the interpreter says nothing: a mutant may count to 2**63."""
 FUNCTIONS = 2
 """So many functions of a mutant run."""
 EXECUTED = 0.3
@@ -75,7 +75,7 @@ def make(seed: int) -> Mutant:
     piece = choose.choice(refused() if choose.random() < REFUSED else accepted())
     passes, kind = pipeline(choose, piece.text, piece.pipelines), choose.random()
     text = piece.text
-    # the rest keeps its text: what is new is the pipeline
+    # the rest keeps its text: the pipeline is new
     if kind < 0.4:
         text = mutated_ir(choose, text)
     elif kind < 0.9:
@@ -141,7 +141,7 @@ def _is_low(op: Operation) -> bool:
 
 
 def _types(module: Module, name: str) -> Sequence[Attribute] | None:
-    """The types of the arguments, if the program is small and its types are those of arrays."""
+    """The types of the arguments, if the program is small and its types are types of arrays."""
     values = [v for op in module.op.walk() for v in op.results]
     if any(
         is_tensor(v.type) and (not is_static(v.type) or prod(shape_of(v.type)) > RUN_ELEMENTS)
@@ -160,7 +160,7 @@ def _types(module: Module, name: str) -> Sequence[Attribute] | None:
 
 
 def _native(module: Module, name: str, arrays: Sequence[Array]) -> None:
-    """Native code comes back, or refuses: what is outside of its memory it leaves alone.
+    """Native code comes back, or refuses: it leaves all memory but its own alone.
 
     A loop of 2**63 trips is ended from outside.
     """
@@ -268,7 +268,7 @@ def smaller(mutant: Mutant) -> Iterator[Mutant]:
 
 
 def _without_ops(lines: Sequence[str]) -> Iterator[str]:
-    """The text without an op, an operand of which stands for its result."""
+    """The text without an op; one of its operands stands for its result."""
     for k, line in enumerate(lines):
         result, _, op = line.partition(" = ")
         operand = re.search(r"%\w+", op)

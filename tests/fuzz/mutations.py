@@ -147,7 +147,7 @@ def drop_attributes(choose: Random, text: str) -> str:
     return text[: match.start()] + text[match.end() :]
 
 
-# Throughout: what was consistent mostly stays so, and gets further than the parser.
+# Throughout: consistent text mostly stays consistent, and gets further than the parser.
 
 
 def change_elements(choose: Random, text: str) -> str:

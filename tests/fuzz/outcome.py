@@ -80,7 +80,7 @@ def _has_no_place(error: GradirError) -> bool:
 
 
 def _broken_key(error: Broken) -> str:
-    """Of a refusal also the message's form: that of another op is another fault."""
+    """Of a refusal also the message's form: another op's message is another fault."""
     return f"{error.promise} {_plain(error.detail)}" if "refuse" in error.promise else error.promise
 
 

@@ -88,14 +88,14 @@ LOOPS = 12
 STEEP = 1e6
 """Slopes from here on may be beside a pole, where rounding decides."""
 NATIVE = 3
-"""One of so many cases goes through native code."""
+"""Every how many cases one goes through native code."""
 
 
 @dataclass(frozen=True)
 class Step:
     """A value of others by their numbers; with a condition, of the last two the one it takes.
 
-    0 and 1 are the arguments, 2 the first step. With `trips` it runs in a loop so many times, each
+    0 and 1 are the arguments, 2 the first step. With `trips` it runs that often in a loop, each
     time in place of its first operand.
     """
 
@@ -107,7 +107,7 @@ class Step:
 
 @dataclass(frozen=True)
 class PointsCase:
-    """The steps of a function, of which the last is the result, and the seed of its points."""
+    """The steps of a function, the last of them its result, and the seed of its points."""
 
     steps: tuple[Step, ...]
     seed: int
@@ -291,7 +291,7 @@ def _is_nan_or_zero(a: Array) -> Array:
 
 
 def _are_close(one: Array, other: Array, at: Sequence[Array]) -> Array:
-    """Whether derivatives agree. Far from 1 what is finite is often rounding alone."""
+    """Whether derivatives agree. Far from 1 finite numbers are often rounding alone."""
     ordinary = np.all([(np.abs(a) >= 0.1) & (np.abs(a) < 10) for a in at], axis=0)
     with np.errstate(invalid="ignore"):
         near = np.abs(one - other) <= 1e-6 * np.maximum(

@@ -42,7 +42,7 @@ class Body:
     ends: tuple[Value, ...]
 
 
-# Kinds of which the i-th result stands for the i-th end of each block, and of loops also for the
+# Kinds whose i-th result stands for the i-th end of each block, and of loops also for the
 # i-th operand and argument behind as many of other meaning.
 SHRINKABLE = {
     "if": (None, None), "switch": (None, None), "region": (None, None), "stage": (None, None),

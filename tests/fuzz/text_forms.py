@@ -127,7 +127,7 @@ def _forms() -> tuple[Form, ...]:
 
 
 FORMS = _forms()
-# Of derivative zero: what is before them matters for values alone.
+# Of derivative zero: the ops before them matter for values alone.
 FLAT = (
     *(form(f"%r = array.{name} %0 : !{t}", t, t) for t in "PVA" for name in ("floor", "sign")),
     *(form(f"%r = array.floor_divide %0, %1 : !{t}", t + t, t) for t in "PVA"),

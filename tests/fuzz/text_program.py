@@ -36,7 +36,7 @@ FREE, FLAT_MAKERS = by_result(NO_GRAD), by_result(FLAT)
 
 @dataclass(frozen=True)
 class TextProgram:
-    """Functions, of which the last is @f, the number N and the element type F of their types."""
+    """Functions, the last of them @f, the number N and the element type F of their types."""
 
     functions: tuple[TextFunction, ...]
     size: int
@@ -93,7 +93,7 @@ class Maker:
     def types(self, most: int = 3) -> tuple[str, ...]:
         return tuple(self.choose.choice(FLOATS) for _ in range(self.choose.randint(1, most)))
 
-    # Statements, each of which adds its results to the scope.
+    # Statements; each adds its results to the scope.
 
     def statements(self, scope: list[Value], depth: int) -> tuple[Statement, ...]:
         found: list[Statement] = []
@@ -164,7 +164,7 @@ class Maker:
         return Statement("switch", self.results(types), (selector,), (), blocks)
 
     def loop(self, scope: list[Value]) -> tuple[tuple[str, ...], tuple[Value, ...]]:
-        """Types of what is carried; initial values and perhaps an index that bounds the trips."""
+        """Types of carried values; initial values and perhaps an index that bounds the trips."""
         types = self.types()
         operands = tuple(self.pick(scope, t) for t in types)
         if self.choose.random() < 0.4:

@@ -205,7 +205,7 @@ class TextWriter:
         """What the stage takes goes through a start, what it hands on through an end.
 
         Markers nest where what starts the inner stage is computed from the start of the outer one;
-        what is not stays as it is.
+        others stay as they are.
         """
         inner, around = scope.inner(), self.staged
         body = statement.blocks[0]
@@ -237,7 +237,7 @@ class TextWriter:
         return f" {{grad.loop = #grad.loop<{word[1:]}>}}"
 
     def write_for(self, scope: Scope, statement: Statement) -> None:
-        """Operands are what is carried, then perhaps an index for the upper bound."""
+        """Operands are the carried values, then perhaps an index for the upper bound."""
         lower, trips, step, policy = statement.note
         count = len(statement.results)
         initial = self.uses(scope, statement.operands[:count])

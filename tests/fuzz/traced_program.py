@@ -45,12 +45,12 @@ class TracedProgram:
 
     @property
     def has_derivatives(self) -> bool:
-        """Whether there are derivatives in it, of which sums may come in another order."""
+        """Whether there are derivatives in it, whose sums may come in another order."""
         return any(s.kind in DERIVATIVES for s in kinds_in(self.body))
 
 
 class Maker:
-    """Makes functions; `free`: with ops whose derivative is not that of their values."""
+    """Makes functions; `free`: with ops whose derivative is not the derivative of their values."""
 
     def __init__(self, choose: Random, free: bool, budget: int) -> None:
         self.choose = choose
@@ -97,7 +97,7 @@ class Maker:
     def types(self, most: int = 3) -> tuple[str, ...]:
         return tuple(self.choose.choice(FLOATS) for _ in range(self.choose.randint(1, most)))
 
-    # Statements, each of which adds its results to the scope.
+    # Statements; each adds its results to the scope.
 
     def statements(self, scope: list[Value], depth: int) -> tuple[Statement, ...]:
         found: list[Statement] = []
@@ -176,7 +176,7 @@ class Maker:
         )
 
     def loop(self, scope: list[Value]) -> tuple[tuple[str, ...], tuple[Value, ...]]:
-        """Types of what is carried; initial values and perhaps an integer that bounds the trips."""
+        """Types of carried values; initial values and perhaps an integer that bounds the trips."""
         types = self.types()
         bound = (INTEGER,) if self.choose.random() < 0.4 else ()
         return types, self.picks(scope, (*types, *bound))

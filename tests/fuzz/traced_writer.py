@@ -105,9 +105,9 @@ class PythonWriter:
         policy, as_tree = statement.note
         name, operands = self.name("stage"), self.uses(scope, statement.operands)
         word = f"stage({name}, {(policy[1:] or 'keep_none')!r})"
-        self.called(scope, statement, name, word, operands, bool(as_tree))
+        self.define_and_call(scope, statement, name, word, operands, bool(as_tree))
 
-    def called(
+    def define_and_call(
         self, scope: Scope, statement: Statement, name: str, word: str, operands: list[str],
         as_tree: bool = False,
     ) -> None:  # fmt: skip

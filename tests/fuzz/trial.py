@@ -26,7 +26,7 @@ TOLERANCE = {8: 1e-11, 4: 2e-4, 2: 6e-2}
 class Trial:
     """@name of `plain` and of `marked`, which are to give the same bits, at arguments.
 
-    `smooth`: derivatives are those of the values. `choose` makes what decisions a check has left.
+    `smooth`: derivatives belong to the values. `choose` makes what decisions a check has left.
     `exact`: marks change no bit of a derivative; there are no derivatives in the program.
     `function` is the Python function, if there is one.
     """
@@ -62,7 +62,7 @@ class Trial:
 
     @cached_property
     def wrt(self) -> list[int]:
-        """The floating arguments, all of which derivatives are with respect to."""
+        """The floating arguments; derivatives are with respect to all of them."""
         types = function_named(self.plain.op, self.name).function_type.inputs.data
         return [
             k for k, t in enumerate(types)

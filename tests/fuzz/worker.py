@@ -88,7 +88,7 @@ class Worker:
 
 
 def _serve(connection: Connection, log: str, case_seconds: float) -> None:
-    """Run what is sent and send back what comes of it, until the pipe closes."""
+    """Run the cases that are sent and send back their outcomes, until the pipe closes."""
     with open(log, "w") as stream:
         os.dup2(stream.fileno(), 1)
         os.dup2(stream.fileno(), 2)
@@ -124,7 +124,7 @@ class TooLong(Exception):
 
 @contextmanager
 def at_most(seconds: float) -> Generator[None]:
-    """TooLong if what is inside takes more time; the case has all of its time again after it."""
+    """TooLong if the block takes more time; the case has all of its time again after it."""
     signal.setitimer(signal.ITIMER_PROF, seconds, 1)
     try:
         yield

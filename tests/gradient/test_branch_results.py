@@ -1,4 +1,4 @@
-"""What branches keep for their backward code: results that they share, of which each leaves what it
+"""What branches keep for their backward code: results that they share, where each leaves what it
 does not use undefined.
 """
 
@@ -137,7 +137,7 @@ def test_the_tape_has_room_for_the_largest_branch() -> None:
 
 @pytest.mark.parametrize("element", ["f64", "f32", "f16"])
 def test_bits_of_each_branch(element: str) -> None:
-    """Native code, which leaves memory as it is, against the interpreter, where what is undefined
+    """Native code, which leaves memory as it is, against the interpreter, where undefined memory
     is nan."""
     module = gradir.parse(SWITCH.replace("!s", element)).gradient("f", mode="grad")
     native = gradir.compile(module, "f_grad")

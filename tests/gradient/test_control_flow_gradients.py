@@ -1,5 +1,5 @@
-"""Gradients through branches and loops: every construct, nested, at every order; what is kept of
-the iterations, and what is refused.
+"""Gradients through branches and loops: every construct, nested, at every order; the values kept of
+the iterations, and refusals.
 """
 
 from __future__ import annotations
@@ -223,7 +223,7 @@ TAPED: dict[str, tuple[str, list[str]]] = {
     ),
     "linear": (loop(ops("%b = array.add %a, %w")), []),
     "captured factor": (
-        # the cotangent of %w reads %a, that of %a reads %w, which no iteration changes
+        # the cotangent of %w reads %a, the one of %a reads %w, which no iteration changes
         loop(ops("%b = array.multiply %a, %w")),
         [f"<{VECTOR}>"],
     ),
@@ -357,7 +357,7 @@ func.func @f(%x: tensor<4xf64>, %more: i1) -> tensor<4xf64> {
 
 
 def test_an_infinite_loop_with_a_limit() -> None:
-    """The error says the limit, where the loop is, and what was needed."""
+    """The error says the limit, where the loop is, and how much was needed."""
     module = gradir.parse(LIMITED, "endless.mlir").gradient("f", mode="vjp")
     with pytest.raises(GradirError) as caught:
         gradir.interpret(module, "f_vjp", np.ones(4), np.bool_(True), np.ones(4))

@@ -112,7 +112,7 @@ def test_in_a_stage() -> None:
 
 
 def test_a_true_derivative_passes_the_check() -> None:
-    """Both orders, where what is given is the derivative."""
+    """Both orders, where the given rule is the derivative."""
     check_grads(gradir.parse(ODD_CUBE.replace("7.0", "3.0")), [X], function="f")
 
 

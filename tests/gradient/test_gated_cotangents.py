@@ -168,7 +168,7 @@ FLOW: dict[str, tuple[Function, Any]] = {
     ),
 }
 
-# In loops and calls reverse mode twice does not see what was selected; forward over reverse does.
+# In loops and calls reverse mode twice does not see selections; forward over reverse does.
 ONCE: dict[str, tuple[Function, Any]] = {
     "scan": (
         lambda x: gradir.scan(lambda c, _: (taken(c, gnp.sqrt) * 0.9, None), x, None, length=3)[0],
@@ -206,7 +206,7 @@ def tangents_of_units(function: Function, x: Any) -> Any:
 
 @pytest.mark.parametrize("name", [*SELECTIONS, *LINES, *FLOW])
 def test_derivatives(name: str) -> None:
-    """First and second derivatives are those of differences; forward mode agrees."""
+    """First and second derivatives equal differences; forward mode agrees."""
     function, x = (SELECTIONS | LINES | FLOW)[name]
     loss, x = total(function), np.array(x, float)
     gradir.testing.check_grads(loss, [x])

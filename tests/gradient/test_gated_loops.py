@@ -1,4 +1,4 @@
-"""Selections around loops and branches, and those of other iterations, gate what is inside.
+"""Selections around loops and branches, and in other iterations, gate the code inside.
 
 The reference is the same program with its loops unrolled in Python: its code is straight.
 """
@@ -207,7 +207,7 @@ def test_rows(name: str) -> None:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_forward_mode(name: str) -> None:
-    """Tangents of loops are those of straight code, behind a selection too."""
+    """Tangents of loops equal straight code's, behind a selection too."""
     program, x = PROGRAMS[name]
 
     def tangents(loop: Loop, start: Callable[[Any], Any]) -> Any:

@@ -1,6 +1,6 @@
 """Training in f16 and bf16 with f32 master weights, the loss scaled by the user's program.
 
-The loss is normalized by a large constant, as that of a batch out of a large set is: unscaled, all
+The loss is normalized by a large constant, as for a batch out of a large set: unscaled, all
 gradients are below the smallest number of f16.
 """
 

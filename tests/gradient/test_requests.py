@@ -13,7 +13,7 @@ from gradir.errors import ArgumentError, ArgumentTypeError, PassError
 
 RANDOM = np.random.default_rng(0)
 
-# Gradients by a nest, by a contraction, by a reduction, by rows, of what is not read; a scalar.
+# Gradients by a nest, by a contraction, by a reduction, by rows, of an unread argument; a scalar.
 MATMUL = "tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>"
 PROGRAMS = {
     "nest": "%y = array.multiply %w, %x : tensor<64x64xf32>",
@@ -111,7 +111,7 @@ def test_split_grad_and_second_order() -> None:
 
 
 def test_with_slices_beside_it() -> None:
-    """Results of which one is two buffers."""
+    """Results, one of them two buffers."""
     module = gradir.parse("""
 func.func @f(%t: tensor<6xf64>, %w: tensor<2xf64>, %i: tensor<2xi64>) -> tensor<2xf64> {
   %a = array.take %t, %i {axis = 0} : tensor<6xf64>, tensor<2xi64> -> tensor<2xf64>
@@ -140,7 +140,7 @@ func.func @f(%x: f64) -> f64 {
 
 
 def test_the_place_of_a_missing_buffer() -> None:
-    """Counted in results, of which slices are one."""
+    """Counted in results; row slices are one."""
     module = gradir.parse("""
 func.func @f(%t: tensor<6xf64>, %w: tensor<2xf64>, %i: tensor<2xi64>) -> tensor<2xf64> {
   %a = array.take %t, %i {axis = 0} : tensor<6xf64>, tensor<2xi64> -> tensor<2xf64>

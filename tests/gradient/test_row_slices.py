@@ -221,7 +221,7 @@ func.func private @g({taken}, %x: tensor<f64>) -> tensor<f64> {{{STEP}
     ids="for every binomial while branch stage call nested".split(),
 )
 def test_regions_and_calls(body: str, rows: int) -> None:
-    """As many slices as rows that are read; in branches those of the branch that reads most."""
+    """As many slices as rows that are read; in branches as many as the branch that reads most."""
     w = RANDOM.standard_normal((40, 2))
     arguments = (w, np.array([3, -1, 3, 7]), np.array(0.7), True)
     slices, whole = gradients(of_regions(body), *arguments)
@@ -405,7 +405,7 @@ PARTS = RANDOM.standard_normal((5, 2))
 
 
 def test_coalesce() -> None:
-    """Each row once, in order; what is left over repeats the last index, with zeros."""
+    """Each row once, in order; remaining places repeat the last index, with zeros."""
     given = RowSlices(PLACES, PARTS, (4, 2))
     [slices] = both(gradir.parse(OPS), "coalesce", given)
     np.testing.assert_array_equal(slices.indices, [0, 2, 3, 3, 3])

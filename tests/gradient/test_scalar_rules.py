@@ -46,7 +46,7 @@ def test_value(case: ScalarCase) -> None:
 @pytest.mark.parametrize("name", ["f32", "f16", "bf16"])
 @pytest.mark.parametrize("case", ELEMENTWISE, ids=str)
 def test_other_types(case: ScalarCase, name: str) -> None:
-    """Values and gradients are near those of f64."""
+    """Values and gradients are near the ones in f64."""
     dtype, eps = FLOATS[name], {"f32": 1e-6, "f16": 4e-3, "bf16": 3e-2}[name]
     expected, found = (gradir.parse(case.text(t)).gradient("f", mode="grad") for t in ("f64", name))
     for arguments in case.arguments(dtype):

@@ -1,4 +1,4 @@
-"""What all systems of gradir.interop share, by one whose arrays are those of NumPy."""
+"""What all systems of gradir.interop share, by one whose arrays are NumPy's."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def test_residuals_that_exist_are_not_returned_again() -> None:
     made = program(layer, *LAYER)
     halves = made.halves((0, 1, 2))
     assert halves.unread == (2,)
-    # x, w and h exist; what is kept besides is exp(h), or less
+    # x, w and h exist; besides them exp(h) is kept, or less
     assert {0, 1, 3} <= set(halves.residuals)
     assert len(halves.forward.results) == len(made.results) + 1
 

@@ -1,7 +1,7 @@
 """Native code and the interpreter give the same zeros, nan, inf and subnormals.
 
 Every elementwise op of the table, each on all pairs of special numbers; a row has an odd length, so
-that vectors and what is left of them are both run. Which nan it is stays open.
+that vectors and their remainders are both run. Which nan it is stays open.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def check(op: str, native: Sequence[Any], expected: Sequence[Any], *given: Any) 
         if op in EXACT or one.dtype.kind in "biu":
             np.testing.assert_array_equal(bits(one), bits(other), f"{op} {given}")
             continue
-        # what is rounded to 0 or inf may be the last number before it
+        # a number rounded to 0 or inf may be the last one before it
         least = max(1e-37, float(cast(Any, ml_dtypes.finfo(one.dtype)).smallest_subnormal))
         is_close = np.isclose(one.astype(np.float64), other.astype(np.float64), 1e-2, least)
         ends = (kinds(one) == 0) | (kinds(other) == 0)

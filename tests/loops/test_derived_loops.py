@@ -23,7 +23,7 @@ from gradir.symbols import function_named
 
 
 def counted(policy: str, steps: int | None = None) -> str:
-    """A scf.for of so many steps, or of as many as the argument says."""
+    """A scf.for of a known number of steps, or of as many as the argument says."""
     end = "%n" if steps is None else "%steps"
     return f"""
 func.func @f(%x: tensor<4xf64>, %n: index) -> tensor<f64> {{
@@ -278,7 +278,7 @@ def test_limits_of_unknown_lengths_hold(text: str) -> None:
 
 def test_memory_of_many_steps() -> None:
     """900 steps, in 30 segments: the least memory of the second derivative grows like the root, as
-    that of the first one does."""
+    the first derivative's does."""
     few, many = (least(first(counted(f"every = {k}", k * k))) for k in (15, 30))
     stored = gradir.compile(second(first(counted("every = 30", 900))), "f_grad_vjp").plan.peak_bytes
     assert many < 2.5 * few and 15 * many < stored

@@ -131,7 +131,7 @@ def all_plans(module: Module, mode: Mode) -> Plans:
 
 @pytest.mark.parametrize(("seed", "mode"), [(0, "vjp"), (1, "split"), (5, "vjp")])
 def test_bounds_are_bounds(seed: int, mode: Mode) -> None:
-    """No plan takes less than what is said of it before it is measured, and they come in order."""
+    """No plan takes less than its lower bound before it is measured, and they come in order."""
     plans = all_plans(gradir.parse(random_loops(seed)), mode)
     costs: list[float] = []
     for plan in plans:
@@ -195,7 +195,7 @@ func.func @f(%x: tensor<4xf64>, %n: index) -> tensor<4xf64> {{
 
 
 def test_a_loop_of_unknown_length_gets_slots() -> None:
-    """Whatever its length is, the arena is what was promised, and nothing is outside of it."""
+    """Whatever its length is, the arena has the promised size, and nothing is outside of it."""
     module = gradir.parse(counted())
     derived = module.gradient("f", mode="vjp", memory_limit=2_000)
     assert chosen(derived, "f_vjp") == ["online = 32"]

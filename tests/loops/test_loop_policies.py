@@ -49,7 +49,7 @@ def with_policy(text: str, kind: str, number: int | None) -> Module:
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda p: f"{p[0]}_{p[1]}")
 @pytest.mark.parametrize("name", LOOPS)
 def test_bits(name: str, policy: tuple[str, int]) -> None:
-    """Results and gradients are those of store_all, bit for bit."""
+    """Results and gradients are as by store_all, bit for bit."""
     case = PROGRAMS[name]
     arguments = case.arguments()
     ct = np.ones_like(gradir.interpret(gradir.parse(case.text), "f", *arguments)[0])
@@ -87,7 +87,7 @@ def test_second_order(name: str, policy: tuple[str, int]) -> None:
 
 
 def test_integers_run_again() -> None:
-    """Also by ops of which xDSL does not say that they have no effects."""
+    """Also by ops that xDSL does not declare free of effects."""
     case = program(
         "%x: !v, %n: index", "!v",
         """
@@ -227,7 +227,7 @@ func.func @f(%x: tensor<f64>, %n: index) -> tensor<f64> {
 
 def test_snapshots_of_an_online_schedule() -> None:
     """They are the rows of a tensor, and all memory that the gradient takes but for the tables and
-    the carried value. The counter, of which the derivative has no use, is not in them."""
+    the carried value. The counter, which the derivative does not use, is not in them."""
     text = COUNTED.replace("tensor<f64>", "tensor<500xf64>")
     module = with_policy(text, "online", 6).gradient("f", mode="vjp")
     assert rows_of(module) == ["tensor<8xi64>", "tensor<7xi64>", "tensor<6x500xf64>"]

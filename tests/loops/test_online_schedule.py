@@ -1,4 +1,4 @@
-"""The online schedule of scf.while: a model of it against what is known of the best schedules, and
+"""The online schedule of scf.while: a model of it against known facts of the best schedules, and
 the code that gradir emits against the model, iteration by iteration.
 """
 

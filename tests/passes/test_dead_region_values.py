@@ -1,4 +1,4 @@
-"""Dead values across regions: tapes of which only the size is read."""
+"""Dead values across regions: tapes whose size alone is read."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ func.func @g(%x: tensor<f64>, %n: index) -> (tensor<f64>, index) {{
     ("values", "columns"), [("%b", "tensor<f64>"), ("%b, %e", "tensor<f64>, f64")]
 )
 def test_a_tape_keeps_a_column_for_its_size(values: str, columns: str) -> None:
-    """A record is pushed of what is there: its values are not removed under it."""
+    """A record is pushed of existing values: they are not removed under it."""
     module = gradir.parse(SIZE_ALONE.format(tape=f"!grad.tape<{columns}>", values=values))
     derived = module.gradient("g", of=[0], mode="vjp")
     derivative = str(derived).partition("@g_vjp")[2]

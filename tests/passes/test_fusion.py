@@ -449,7 +449,7 @@ CUT = """func.func @f(%x: tensor<4xi32>) -> tensor<4xi32> {
 
 @pytest.mark.parametrize("place", ["d0", "d0 * -1 + 3"])
 def test_a_number_that_is_rounded_in_memory_is_not_handed_on(place: str) -> None:
-    """A nest may yield wider numbers than its output holds; readers get those of the output."""
+    """A nest may yield wider numbers than its output holds; readers get the output's."""
     x = np.array([1.001, 2.003, 3.007, 0.1], np.float16)
     wanted = (x.astype(np.float32) ** 2).astype(np.float16).astype(np.float32)
     module = gradir.parse(ROUNDED.replace("PLACE", place))

@@ -1,4 +1,4 @@
-"""Calls that a policy or a memory limit sees through: gradients have the bits of those of calls."""
+"""Calls that a policy or a memory limit sees through: gradients have the bits of real calls."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def test_stages_and_loops_on_both_sides() -> None:
 
 @pytest.mark.parametrize("option", [{"policy": "keep_none"}, {"memory_limit": 1200}])
 def test_policies_and_limits_do_not_change_a_step(option: dict[str, Any]) -> None:
-    """They are those of the gradient, whose function has the limit."""
+    """They belong to the gradient, whose function has the limit."""
     module = gradir.parse(NET + DESCEND).append_loss("net", "l")
     arrays = [np.full(3, 0.3), np.ones((4, 3)), np.zeros(4), np.int64(2)]
     plain = results(module.train_step("net_loss", wrt=1), "net_loss_step", *arrays)

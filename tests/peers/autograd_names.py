@@ -34,7 +34,7 @@ def _number(x: Any) -> Any:
 
 
 def _of_arguments(operator: Function) -> Function:
-    """An operator of functions of one argument, for functions of several, of which `argnum` says
+    """An operator of functions of one argument, for functions of several, where `argnum` says
     the one or, as a list, those that count."""
 
     @wraps(operator)
@@ -59,7 +59,7 @@ def _of_arguments(operator: Function) -> Function:
 
 
 def _one(f: Function) -> Function:
-    """autograd takes the gradient of one number of any rank; gradir, as JAX, that of rank 0."""
+    """autograd takes the gradient of one number of any rank; gradir, as JAX, of rank 0 alone."""
 
     def number(x: Any) -> Any:
         y = f(x)
@@ -143,14 +143,14 @@ def make_ggnvp(
     """Products with J^T H J: the Jacobian of f, the Hessian of g."""
 
     @_of_arguments
-    def made(f: Function, x: Any) -> Any:
+    def wrapper(f: Function, x: Any) -> Any:
         def times(v: Any) -> Any:
             y, tangent = gradir.jvp(f, (x,), (v,))
             return gradir.vjp(f, x)[1](gradir.hvp(g, (y,), (tangent,)))[0]
 
         return times
 
-    return made(f, f_argnum)
+    return wrapper(f, f_argnum)
 
 
 def grad_named(function: Function, name: str) -> Function:
@@ -201,7 +201,7 @@ def _close(a: float, b: float) -> bool:
 
 
 def _checked(f: Function, x: Any, modes: Any, order: int) -> None:
-    """Derivatives along random ways, and those of the derivatives.
+    """Derivatives along random ways, and the derivatives' own derivatives.
 
     A test that comes to a complex argument is skipped if it has passed for real ones before.
     """
@@ -297,7 +297,7 @@ def _numpy_name(name: str) -> Any:
 
 
 def _core_vjp(f: Function, x: Any) -> Any:
-    """autograd.core.make_vjp; what is compared is a bool, whose cotangents are zeros."""
+    """autograd.core.make_vjp; the compared result is a bool, whose cotangents are zeros."""
     y, back = gradir.vjp(lambda x: gnp.multiply(f(x), 1.0), float(x))
     return lambda ct: back(np.asarray(ct, float))[0], y
 
@@ -306,7 +306,7 @@ def _convolve(
     a: Any, b: Any, axes: Any = None, dot_axes: Any = ((), ()), mode: str = "full"
 ) -> Any:
     """autograd.scipy.signal.convolve: SciPy's along `axes`, summed over `dot_axes`; results have
-    the other axes of a, then those of b, in front."""
+    the other axes of a, then of b, in front."""
     signal: Any = import_module("gradir.scipy.signal")
     axes = (list(range(gnp.ndim(a))), list(range(gnp.ndim(b)))) if axes is None else axes
 

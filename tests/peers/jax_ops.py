@@ -33,11 +33,11 @@ SAME = """
 def _as_tuple(function: Function) -> Function:
     """JAX takes several axes as a tuple."""
 
-    def called(*xs: Any, **attributes: Any) -> Any:
+    def wrapper(*xs: Any, **attributes: Any) -> Any:
         given = {k: tuple(v) if isinstance(v, list) else v for k, v in attributes.items()}
         return function(*xs, **given)
 
-    return called
+    return wrapper
 
 
 def _arg(function: Function) -> Function:
@@ -126,7 +126,7 @@ def _solve(a: Any, b: Any, transpose: bool = False) -> Any:
 
 
 def _subscripts(map: Any, grid: Sequence[int], shape: Sequence[int]) -> tuple[Any, ...]:
-    """An affine map at all places of a grid; what is negative is moved behind the end, as JAX
+    """An affine map at all places of a grid; negative places are moved behind the end, as JAX
     counts negative subscripts from the end."""
     found = map.data.eval(list(np.indices(grid)), [])
     whole = [np.broadcast_to(np.asarray(places), grid) for places in found]
@@ -153,10 +153,10 @@ _FACTORS = SignedFactors(jnp.linalg, _signs)
 
 
 def _unary(function: Function, **names: str) -> Function:
-    def called(*xs: Any, **attributes: Any) -> Any:
+    def wrapper(*xs: Any, **attributes: Any) -> Any:
         return function(*xs, **{names.get(key, key): v for key, v in attributes.items()})
 
-    return called
+    return wrapper
 
 
 def _dynamic_slice(x: Any, *starts: Any, sizes: Any) -> Any:

@@ -152,8 +152,8 @@ def torch_derivatives(program: Program) -> Derivatives:
         return lambda *args: with_value(function, argnums)(*args)[1]
 
     def with_value(function: Function, argnums: tuple[int, ...]) -> Function:
-        def made(*args: Any) -> Any:
-            # those of an outer derivative are kept, so that it goes on through this one
+        def wrapper(*args: Any) -> Any:
+            # an outer derivative's own are kept, so that it goes on through this one
             given = [
                 a.detach().requires_grad_() if k in argnums and not a.requires_grad else a
                 for k, a in enumerate(args)
@@ -167,7 +167,7 @@ def torch_derivatives(program: Program) -> Derivatives:
             )
             return value, found
 
-        return made
+        return wrapper
 
     g = SimpleNamespace(grad=grad, value_and_grad=with_value, jvp=torch.func.jvp)
     return _OfArrays(program, TorchArrays(torch), TorchFlow(torch), g)

@@ -30,7 +30,7 @@ def bound(
     /,
     **renamed: str,
 ) -> Function:
-    """A function of torch's parameters `names`, of which those before "|" are positional here too,
+    """A function of torch's parameters `names`; the ones before "|" are positional here too,
     and the others are keywords, named as in AXES or `renamed`.
 
     Arguments of those `dropped` change nothing that is compared; a sample with one of those
@@ -42,7 +42,7 @@ def bound(
     reasons = dict[str, str]() if refused is None else refused
     left_out = {*dropped.split(), *reasons}
 
-    def called(*args: Any, **kwargs: Any) -> Any:
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
         order = [*positional, *keywords]
         if len(args) > len(order):
             raise LookupError(f"{len(args)} arguments of {order}")
@@ -57,7 +57,7 @@ def bound(
         rest = {others.get(name, name): given[name] for name in keywords if name in given}
         return function(*first, **{k: plain(v) for k, v in rest.items() if v is not None})
 
-    return called
+    return wrapper
 
 
 def plain(value: Any) -> Any:
@@ -74,12 +74,12 @@ def dtype_of(value: Any) -> str:
 def reduced(function: Function, names: str = "input | dim keepdim dtype", **more: Any) -> Function:
     """A reduction; no axes are all of them."""
 
-    def called(x: Any, *, axis: Any = None, **kwargs: Any) -> Any:
+    def wrapper(x: Any, *, axis: Any = None, **kwargs: Any) -> Any:
         is_all = not x.ndim or (isinstance(axis, Sequence) and not axis)
         found = None if is_all else axis
         return function(x, axis=found, **kwargs, **more)
 
-    return bound(called, names)
+    return bound(wrapper, names)
 
 
 def listed(given: Sequence[Any]) -> list[Any]:

@@ -48,17 +48,17 @@ def lerp(x: Any, end: Any, weight: Any) -> Any:
 def product_added(product: Function) -> Function:
     """beta * input + alpha * a product of the others."""
 
-    def called(x: Any, a: Any, b: Any, *, beta: float = 1, alpha: float = 1) -> Any:
+    def wrapper(x: Any, a: Any, b: Any, *, beta: float = 1, alpha: float = 1) -> Any:
         y = alpha * product(a, b)
         return y + gnp.zeros_like(x) if beta == 0 else beta * x + y
 
-    return called
+    return wrapper
 
 
 def cumulative_extremes(function: Function) -> Function:
     """Values and the places of the last extremes so far."""
 
-    def called(x: Any, dim: int) -> Any:
+    def wrapper(x: Any, dim: int) -> Any:
         if x.ndim == 0:
             return x * 1, gnp.zeros((), dtype="int64")
         y = gradir.associative_scan(function, x, axis=dim)
@@ -67,7 +67,7 @@ def cumulative_extremes(function: Function) -> Function:
         found = gnp.where(x == y, places, 0)
         return y, gradir.associative_scan(gnp.maximum, found, axis=dim)
 
-    return called
+    return wrapper
 
 
 def logcumsumexp(x: Any, dim: int) -> Any:
@@ -77,7 +77,7 @@ def logcumsumexp(x: Any, dim: int) -> Any:
 def extreme(values: Function, places: Function, binary: Function) -> Function:
     """max and min: of all elements, along an axis with places, or of two arrays."""
 
-    def called(x: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    def wrapper(x: Any, dim: Any = None, keepdim: bool = False) -> Any:
         if dim is None:
             return values(x)
         if not isinstance(dim, int):
@@ -87,7 +87,7 @@ def extreme(values: Function, places: Function, binary: Function) -> Function:
         y = gnp.take_along_axis(x, at, dim) if x.ndim else x * 1
         return (y, at) if keepdim or not x.ndim else (gnp.squeeze(y, dim), gnp.squeeze(at, dim))
 
-    return called
+    return wrapper
 
 
 def median(x: Any, dim: Any = None, keepdim: bool = False) -> Any:
@@ -127,7 +127,7 @@ def argsort(x: Any, dim: int = -1, descending: bool = False, stable: bool = Fals
 def corrected(function: Function) -> Function:
     """var and std: of all elements or along axes; unbiased means a correction of 1."""
 
-    def called(x: Any, *args: Any, **kwargs: Any) -> Any:
+    def wrapper(x: Any, *args: Any, **kwargs: Any) -> Any:
         if args and isinstance(args[0], bool):
             kwargs["unbiased"], args = args[0], args[1:]
         names = dict(zip(("dim", "unbiased", "keepdim"), args, strict=False)) | kwargs
@@ -139,16 +139,16 @@ def corrected(function: Function) -> Function:
             x, axis=axis, keepdims=keepdims, correction=1 if correction is None else correction
         )
 
-    return called
+    return wrapper
 
 
 def quantile(function: Function) -> Function:
-    def called(
+    def wrapper(
         x: Any, q: Any, dim: Any = None, keepdim: bool = False, interpolation: str = "linear"
     ) -> Any:
         return function(x, q, axis=dim if x.ndim else None, keepdims=keepdim, method=interpolation)
 
-    return called
+    return wrapper
 
 
 def dist(x: Any, other: Any, p: float = 2) -> Any:
@@ -181,22 +181,22 @@ def mode(x: Any, dim: int = -1, keepdim: bool = False) -> Any:
 def float_types(function: Function) -> Function:
     """With a dtype for the operand."""
 
-    def called(x: Any, dim: Any = None, dtype: Any = None, **rest: Any) -> Any:
+    def wrapper(x: Any, dim: Any = None, dtype: Any = None, **rest: Any) -> Any:
         x = x if dtype is None else gnp.astype(x, plain(dtype))
         axis = dim if x.ndim else None
         if axis is None:
             return gnp.reshape(function(gnp.reshape(x, (1,)), axis=0), ())
         return function(x, axis=axis, **rest)
 
-    return called
+    return wrapper
 
 
 def cumulated(function: Function) -> Function:
-    def called(x: Any, dim: int, dtype: Any = None) -> Any:
+    def wrapper(x: Any, dim: int, dtype: Any = None) -> Any:
         x = x if dtype is None else gnp.astype(x, plain(dtype))
         return function(x, axis=dim) if x.ndim else x * 1
 
-    return called
+    return wrapper
 
 
 SAME = """

@@ -31,7 +31,7 @@ def cholesky(x: Any, upper: bool = False) -> Any:
 
 
 def cholesky_solve(b: Any, factor: Any, upper: bool = False) -> Any:
-    # torch's derivative by the factor is that of the product, zeros of the triangle included
+    # torch's derivative by the factor comes from the product, zeros of the triangle included
     return la.solve(transposed(factor) @ factor if upper else factor @ transposed(factor), b)
 
 
@@ -71,10 +71,10 @@ def solve(a: Any, b: Any, left: bool = True) -> Any:
 def with_info(function: Function) -> Function:
     """What torch's functions that do not check say as well: 0, no error."""
 
-    def called(x: Any, *args: Any, check_errors: bool = False, **kwargs: Any) -> Any:
+    def wrapper(x: Any, *args: Any, check_errors: bool = False, **kwargs: Any) -> Any:
         return function(x, *args, **kwargs), gnp.zeros(x.shape[:-2], dtype="int32")
 
-    return called
+    return wrapper
 
 
 def norm(x: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
@@ -201,7 +201,7 @@ def slogdet(x: Any) -> Any:
 def under(function: Function, start: Any) -> Function:
     """A reduction of the elements that a mask lets through."""
 
-    def called(
+    def wrapper(
         x: Any,
         *args: Any,
         dim: Any = None,
@@ -217,13 +217,13 @@ def under(function: Function, start: Any) -> Function:
             axis = None
         return function(x, *args, axis=axis if x.ndim else None, keepdims=keepdim, **more)
 
-    return called
+    return wrapper
 
 
 def counted(function: Function) -> Function:
     """mean, var and std under a mask."""
 
-    def called(
+    def wrapper(
         x: Any,
         *,
         dim: Any = None,
@@ -242,13 +242,13 @@ def counted(function: Function) -> Function:
             x, axis=axis if x.ndim and axis != () else None, keepdims=keepdim, where=where, **more
         )
 
-    return called
+    return wrapper
 
 
 def along(function: Function, start: Any) -> Function:
     """A function along an axis, under a mask."""
 
-    def called(x: Any, dim: int, dtype: Any = None, mask: Any = None) -> Any:
+    def wrapper(x: Any, dim: int, dtype: Any = None, mask: Any = None) -> Any:
         x = x if dtype is None else gnp.astype(x, plain(dtype))
         x = x if mask is None else gnp.where(mask, x, start)
         return (
@@ -257,7 +257,7 @@ def along(function: Function, start: Any) -> Function:
             else gnp.reshape(function(gnp.reshape(x, (1,)), axis=0), ())
         )
 
-    return called
+    return wrapper
 
 
 def masked_norm(

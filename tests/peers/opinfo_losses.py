@@ -87,7 +87,7 @@ def ctc(
 
 
 def triplet(function: Function) -> Function:
-    def called(
+    def wrapper(
         a: Any,
         p: Any,
         n: Any,
@@ -98,11 +98,11 @@ def triplet(function: Function) -> Function:
         **more: Any,
     ) -> Any:
         if "distance_function" in more and more.pop("distance_function") is not None:
-            # torch's own function, of which the samples have the default and this one
+            # torch's own function; the samples have the default and this one
             more["distance_function"] = nn.pairwise_distance
         return function(a, p, n, margin=margin, swap=swap, reduction=reduction, **more)
 
-    return called
+    return wrapper
 
 
 def loss(name: str, torch_extra: str = "", **renamed: str) -> Function:

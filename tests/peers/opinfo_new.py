@@ -19,10 +19,10 @@ def like(function: Function) -> Function:
     )
 
 
-def made(function: Function) -> Function:
+def new_array(function: Function) -> Function:
     """A new array of a size, without what says where it lies."""
 
-    def called(
+    def wrapper(
         *args: Any,
         dtype: Any = None,
         device: Any = None,
@@ -33,11 +33,13 @@ def made(function: Function) -> Function:
     ) -> Any:
         return function(*args, dtype="float32" if dtype is None else plain(dtype), **k)
 
-    return called
+    return wrapper
 
 
 def of_size(function: Function) -> Function:
-    return made(lambda *size, dtype: function(tuple(listed(size)) if size else (), dtype=dtype))
+    return new_array(
+        lambda *size, dtype: function(tuple(listed(size)) if size else (), dtype=dtype)
+    )
 
 
 def new(function: Function) -> Function:
@@ -47,13 +49,13 @@ def new(function: Function) -> Function:
 
 
 def linspace(start: Any, end: Any, steps: int, **k: Any) -> Any:
-    return made(lambda dtype: gnp.astype(gnp.linspace(start, end, steps), dtype))(**k)
+    return new_array(lambda dtype: gnp.astype(gnp.linspace(start, end, steps), dtype))(**k)
 
 
 def logspace(start: Any, end: Any, steps: int, base: float = 10.0, **k: Any) -> Any:
     # in float64, whatever the types of tensors of rank 0
     ends = float(start), float(end)
-    return made(lambda dtype: gnp.astype(gnp.logspace(*ends, steps, base=base), dtype))(**k)
+    return new_array(lambda dtype: gnp.astype(gnp.logspace(*ends, steps, base=base), dtype))(**k)
 
 
 def arange(*args: Any, end: Any = None, dtype: Any = None, **k: Any) -> Any:
@@ -67,7 +69,7 @@ def eye(n: int, m: int | None = None, *, dtype: Any = None, **k: Any) -> Any:
 
 
 def window(function: Function) -> Function:
-    def called(size: int, *args: Any, sym: bool = True, dtype: Any = None, **k: Any) -> Any:
+    def wrapper(size: int, *args: Any, sym: bool = True, dtype: Any = None, **k: Any) -> Any:
         for name in ("device", "layout", "requires_grad"):
             k.pop(name, None)
         if size == 0:
@@ -77,7 +79,7 @@ def window(function: Function) -> Function:
         y = function(size if sym else size + 1, *args, *k.values())
         return gnp.astype(y[:size], "float32" if dtype is None else plain(dtype))
 
-    return called
+    return wrapper
 
 
 def histc(x: Any, bins: int = 100, min: float = 0, max: float = 0) -> Any:
@@ -106,9 +108,9 @@ NEW: dict[str, Function | tuple[Function, Function]] = {
     "ones": of_size(gnp.ones),
     "new_zeros": new(gnp.zeros),
     "new_ones": new(gnp.ones),
-    "full": made(lambda size, value, dtype: gnp.full(tuple(size), value, dtype=dtype)),
+    "full": new_array(lambda size, value, dtype: gnp.full(tuple(size), value, dtype=dtype)),
     "new_full": new(lambda size, value, dtype: gnp.full(size, value, dtype=dtype)),
-    "scalar_tensor": made(lambda value, dtype: gnp.asarray(value, dtype=dtype)),
+    "scalar_tensor": new_array(lambda value, dtype: gnp.asarray(value, dtype=dtype)),
     "linspace": linspace,
     "logspace": logspace,
     "eye": eye,

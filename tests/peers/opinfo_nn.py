@@ -22,7 +22,7 @@ def each_rank(name: str, names: str) -> dict[str, Function]:
 
 
 def avg_pool(rank: int) -> Function:
-    """A stride of no numbers is that of the kernel."""
+    """A stride of no numbers is as large as the kernel."""
     function = getattr(nn, f"avg_pool{rank}d")
     return bound(
         lambda x, kernel, stride=None, **more: function(x, kernel, stride or None, **more),
@@ -52,11 +52,11 @@ def unpool(rank: int) -> tuple[Function, Function]:
 def over_last(function: Function, eps: float) -> Function:
     """A norm over as many of the last axes as a shape has."""
 
-    def called(x: Any, shape: Any, **more: Any) -> Any:
+    def wrapper(x: Any, shape: Any, **more: Any) -> Any:
         axes = tuple(range(x.ndim - len(shape), x.ndim))
         return function(x, axes=axes, **{"eps": eps, **more})
 
-    return called
+    return wrapper
 
 
 def batch_norm(

@@ -45,7 +45,7 @@ def gather(x: Any, dim: int, index: Any, sparse_grad: bool = False) -> Any:
 def scattered(kind: str | None) -> Function:
     """scatter and scatter_add, scatter_reduce without the mean."""
 
-    def called(
+    def wrapper(
         x: Any,
         dim: int,
         index: Any,
@@ -69,7 +69,7 @@ def scattered(kind: str | None) -> Function:
         )
         given = src if src is not None else value
         if not x.ndim:
-            one = called(
+            one = wrapper(
                 gnp.reshape(x, (1,)),
                 0,
                 gnp.reshape(index, (-1,)),
@@ -88,7 +88,7 @@ def scattered(kind: str | None) -> Function:
             x = updated(x, key, "set", start)
         return updated(x, key, method, given)
 
-    return called
+    return wrapper
 
 
 def scatter_mean(
@@ -111,13 +111,13 @@ def index_key(x: Any, dim: int, index: Any) -> tuple[Any, ...]:
 def indexed(method: str) -> Function:
     """index_copy, index_fill and index_add."""
 
-    def called(
+    def wrapper(
         x: Any, dim: int, index: Any, source: Any = None, *, alpha: float = 1, value: Any = None
     ) -> Any:
         given = value if source is None else source
         given = given if alpha == 1 else alpha * given
         if not x.ndim:
-            flat = called(gnp.reshape(x, (1,)), 0, index, given)
+            flat = wrapper(gnp.reshape(x, (1,)), 0, index, given)
             return gnp.reshape(flat, ())
         if method != "fill" and given.ndim != x.ndim:
             given = gnp.reshape(
@@ -125,7 +125,7 @@ def indexed(method: str) -> Function:
             )
         return updated(x, index_key(x, dim, index), "set" if method == "fill" else method, given)
 
-    return called
+    return wrapper
 
 
 def index_select(x: Any, dim: int, index: Any) -> Any:

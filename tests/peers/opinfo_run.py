@@ -1,6 +1,6 @@
 """Runs OpInfo's samples through a function of ours and torch's: values, then gradients.
 
-Values are those of eager calls, gradients those of the interpreter, on the vjp of the traced
+Values come from eager calls, gradients from the interpreter, on the vjp of the traced
 function; of the first sample of each op, native code too.
 """
 
@@ -36,7 +36,7 @@ class Outcome:
 
 
 def samples_of(op: Any, most: int) -> list[Any]:
-    """At most so many float64 samples, spread over all."""
+    """At most `most` float64 samples, spread over all."""
     torch.manual_seed(0)
     np.random.seed(0)
     found = list(op.sample_inputs("cpu", torch.float64, requires_grad=op.supports_autograd))

@@ -24,7 +24,7 @@ NOT_IN_PEERS: dict[str, str] = {
 # PyTorch rounds constants of these to f32, also in float64.
 IN_F32 = frozenset({"nn.celu", "nn.hardsigmoid"})
 
-# Gradients that are what is left of numbers of size 1 which cancel: two numbers, normalized.
+# Gradients that remain when numbers of size 1 cancel: two numbers, normalized.
 CANCELLING = frozenset({"nn.group_norm-2x4-groups=2"})
 
 # Types that PyTorch stores and hardly computes with.
@@ -47,7 +47,7 @@ OTHER_IN_TORCH = frozenset(
         "array.norm-3x0-keepdims=True-ord=inf",
         # PyTorch's own gradient has a wrong shape
         "nn.pixel_shuffle-0x4x1x1-factor=2",
-        # factors of what is not positive definite: an error there, nan here
+        # factors of matrices that are not positive definite: an error there, nan here
         "array.cholesky-2x2x2",
         # smoothing is cross entropy's alone there
         "nn.nll_loss-3x4-3-4-reduction=sum-label_smoothing=0.3",

@@ -46,7 +46,7 @@ def _is_entry(line: str) -> bool:
 
 
 def main(systems: list[str]) -> None:
-    """Record some systems; what is stored of the others stays."""
+    """Record some systems; the stored records of the others stay."""
     for system in systems or SYSTEMS:
         _store(system, recorded(system))
 

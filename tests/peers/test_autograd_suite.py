@@ -20,7 +20,7 @@ COMPLEX = "complex numbers from here on"
 """Why autograd_names.py skips a test."""
 VERSION = "1.7.0"
 WANTED, WANTED_OF_REALS = 456, 45
-"""So many pass at least; and so many pass for real arguments, and are skipped at complex ones."""
+"""How many pass at least; and how many pass for real arguments, and are skipped at complex ones."""
 LEFT_OUT = {
     "complex numbers, which gradir does not have": (
         r"complex|fft|holomorphic|test_eig_(real|batched)$|test_real_type|real_if_close|falseyness"

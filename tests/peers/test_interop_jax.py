@@ -108,7 +108,7 @@ def test_vmap() -> None:
         for f in (lambda f: f, lambda f: jax.grad(f, argnums=1)):
             made = jax.vmap(f(ours), in_axes=axes)(xs.swapaxes(0, axes[0]), w)
             close(made, jax.vmap(f(theirs), in_axes=axes)(xs.swapaxes(0, axes[0]), w))
-    # the gradient of a map adds those of its members
+    # the gradient of a map adds its members' gradients
     found, expected = (
         jax.jit(jax.grad(lambda xs, w, f=f: jax.vmap(f, (0, None))(xs, w).sum(), argnums=(0, 1)))
         for f in (ours, theirs)
@@ -286,7 +286,7 @@ def test_pickles_and_traced_calls() -> None:
     ],
 )
 def test_errors(call: Any, message: str) -> None:
-    """All but that of wrap itself are at the place of the call."""
+    """All errors but wrap's own are at the place of the call."""
     with pytest.raises(gradir.GradirError, match=message) as error:
         call()
     assert f"{__file__}:" in str(error.value) or re.search("Python function|threads", message)

@@ -354,7 +354,7 @@ def quantized() -> Any:
     ],
 )
 def test_errors(call: Any, message: str) -> None:
-    """All but that of wrap itself are at the place of the call."""
+    """All errors but wrap's own are at the place of the call."""
     with pytest.raises(gradir.GradirError, match=message) as error:
         call()
     assert f"{__file__}:" in str(error.value) or "Python function" in message

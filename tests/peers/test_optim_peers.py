@@ -142,7 +142,7 @@ def test_torch_takes_the_same_steps(make: Callable[[Any], Any], optimizer: Any) 
 SPARSE: list[tuple[Callable[[Any], Any], Any]] = [
     (lambda p: torch.optim.SGD(p, 0.1), optim.sgd(0.1)),
     (lambda p: torch.optim.Adagrad(p, 0.1, eps=0), optim.adagrad(0.1, 0.0, 0.0)),
-    # its eps is that of a root multiplied by sqrt(1 - b2**t), and so it is 0 here
+    # its eps is added to a root multiplied by sqrt(1 - b2**t), and so it is 0 here
     (lambda p: torch.optim.SparseAdam(p, 0.1, eps=1e-300), optim.adam(0.1, eps=0.0, lazy=True)),
     (
         lambda p: torch.optim.SparseAdam(p, 0.2, (0.5, 0.9), eps=1e-300),

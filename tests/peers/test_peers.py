@@ -1,6 +1,6 @@
 """Values and gradients of every op against PyTorch and JAX. `make test-peers` installs and runs it.
 
-The rows are those of tests/support/op_cases.py, in float64 and float32; native code computes ours.
+The rows come from tests/support/op_cases.py, in float64 and float32; native code computes ours.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Results = tuple[Sequence[Array | None], Sequence[Array | None]]
-# Which result of an op are vectors of which LAPACK chooses the signs.
+# Which results of an op are vectors whose signs LAPACK chooses.
 SIGNED = {"array.eigh": 1, "array.svd": 0, "array.qr": 0}
 TOLERANCE = {"float64": 1e-9, "float32": 3e-5}
 
@@ -198,7 +198,7 @@ def type_of(case: Case, arrays: Sequence[Array]) -> dict[str, Any]:
 
 
 def vectors_of(case: Case, arrays: Sequence[Array]) -> dict[str, Any]:
-    """Our vectors, of an op whose signs are LAPACK's: those of the peer get their signs."""
+    """Our vectors, of an op whose signs are LAPACK's: the peer's vectors get the same signs."""
     if case.op not in SIGNED:
         return {}
     assert callable(case.reference)
@@ -220,13 +220,13 @@ def by_jax(case: Case, arrays: Sequence[Array], cts: Sequence[Array]) -> Results
         assert case.results is not None
         more["shape"] = case.results[0][0]
 
-    def called(*active: Any) -> tuple[Any, ...]:
+    def wrapper(*active: Any) -> tuple[Any, ...]:
         operands: list[Any] = [jnp.asarray(a) for a in arrays]
         for k, value in zip(wrt, active, strict=True):
             operands[k] = value
         return as_tuple(JAX[case.op](*operands, **case.attributes, **more))
 
-    results, pull = jax.vjp(called, *(jnp.asarray(arrays[k]) for k in wrt))
+    results, pull = jax.vjp(wrapper, *(jnp.asarray(arrays[k]) for k in wrt))
     values = [np.asarray(r) for r in results]
     assert len(values) == result_count(case, arrays)
     if not wrt:

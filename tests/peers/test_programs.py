@@ -44,7 +44,7 @@ def test_example(program: Any) -> None:
         for spec in compiled.inputs
     ]
     tensors = [torch.tensor(a) for a in arrays]
-    # the gradients are those of all floating arguments that are not marked as data
+    # gradients of all floating arguments that are not marked as data
     wanted = [t for k, t in enumerate(tensors) if k not in _data(program)]
     for tensor in wanted:
         tensor.requires_grad_()

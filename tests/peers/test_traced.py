@@ -32,7 +32,7 @@ class Lax:
     jit, vmap, checkpoint = jax.jit, jax.vmap, jax.checkpoint
 
 
-# Each takes the namespace of arrays, that of transformations, x [5, 3] and w [3, 3].
+# Each takes the namespaces of arrays and of transformations, x [5, 3] and w [3, 3].
 
 
 def recurrent(np_: Any, g: Any, x: Any, w: Any) -> Any:

@@ -71,7 +71,7 @@ def matrix() -> np.ndarray[Any, Any]:
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_counts_in_a_loop(threads: int) -> None:
-    """Calls are those of a run, whatever the number of runs; flops and bytes are of the nest."""
+    """Calls count one run, whatever the number of runs; flops and bytes are of the nest."""
     function = gradir.compile(gradir.parse(LOOP), "f", threads=threads)
     x = matrix()
     before = function(x, 7)

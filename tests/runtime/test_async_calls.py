@@ -247,7 +247,7 @@ def test_failures(returned: Any, message: str):
 
 
 def test_a_call_that_is_late_harms_nothing():
-    """The program goes on after its time limit; what is written later is not its memory."""
+    """The program goes on after its time limit; later writes miss its memory."""
     event, wrote = threading.Event(), threading.Event()
 
     def late(x: Any) -> Any:

@@ -93,7 +93,7 @@ with Compiling(), multiprocessing.get_context("fork").Pool(2) as pool:
 assert found == [4.0 * (k % 3 + 1) for k in range(12)]
 """
 
-# A lock under which user code runs, here that of a function that is being traced.
+# A lock under which user code runs, here for a function that is being traced.
 WHILE_TRACING = """
 tracing, go = threading.Event(), threading.Event()
 

@@ -285,7 +285,7 @@ def test_a_stage_keeps_what_a_callee_got_from_the_host(policy: str) -> None:
 
 @pytest.mark.parametrize("policy", ["keep_all", "keep_none"])
 def test_stages_with_effects_further_down_are_refused(policy: str) -> None:
-    """In branches of a stage, of which nothing is kept, also where a function has the branch."""
+    """In branches of a stage that keeps nothing, also where a function has the branch."""
     register_cube(backward=cube_backward)
     branch = """%c = arith.constant true
   %b = scf.if %c -> (tensor<4xf64>) {

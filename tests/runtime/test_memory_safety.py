@@ -37,7 +37,7 @@ def in_subprocess(*arguments: str) -> str:
 
 @pytest.mark.parametrize("name", UNPROVEN)
 def test_accesses_that_are_not_proven_are_refused(name: str):
-    """Located at the access, with what is known of the index and both ways out."""
+    """Located at the access, with the known facts of the index and both ways out."""
     module = gradir.parse(program(UNPROVEN[name]))
     message = r"<string>:\d+:\d+: error: loopnest\.(load|store|lanes): .* must be proven to be"
     with pytest.raises(GradirError, match=message) as caught:
@@ -71,7 +71,7 @@ WRITES = program(store("%n"))
 
 
 def test_trust():
-    """The caller's word, for one text; it goes on to what is made of it."""
+    """The caller's word, for one text; it goes on to modules made of it."""
     module = gradir.parse(WRITES, trusted=True)
     gradir.compile(module, "f")
     gradir.compile(module.run_passes("gradir-fuse"), "f")
@@ -91,7 +91,7 @@ def test_doubts_go_on_to_what_is_made_of_a_module():
 
 
 def test_doubts_stay_where_modules_are_merged():
-    """What is proven beside them runs; what is then made of both does not."""
+    """Proven modules beside them run; a module made of both does not."""
     safe = "func.func @g(%x: tensor<f64>) -> tensor<f64> {\n  return %x : tensor<f64>\n}\n"
     both = gradir.parse(safe).merge(gradir.parse(WRITES))
     assert gradir.compile(both, "g")(2.0)
@@ -125,7 +125,7 @@ def test_derivatives_of_functions_that_do_not_call_what_is_doubted() -> None:
     np.testing.assert_allclose(gradir.compile(made, "g_vjp")(2.0, 1.0)[1], 4.0)
     twice = made.run_passes("cse,canonicalize").gradient("h_grad", of=[1], mode="grad")
     assert gradir.compile(twice, "h_grad_grad")(2.0)
-    # what is doubted stays so, and all that other passes make: they may take code anywhere
+    # doubts stay, also of all that other passes make: they may take code anywhere
     for doubted, function in ((made, "f"), (made.run_passes("gradir-lower"), "h_grad")):
         with pytest.raises(GradirError, match="trust the text"):
             gradir.compile(doubted, function)

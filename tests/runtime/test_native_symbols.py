@@ -1,4 +1,4 @@
-"""Native functions that cannot be what gradir calls, and tracebacks of those of Python."""
+"""Native functions that gradir cannot call, and tracebacks of Python functions."""
 
 from __future__ import annotations
 

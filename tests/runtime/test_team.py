@@ -32,7 +32,7 @@ def run(team: Team, alone: Times, parallel: Times, until: float, now: float = 0.
 
 
 def crowd(seed: int, seldom: float = 0.5) -> Times:
-    """Calls of 60 us, of which some lose the core for milliseconds."""
+    """Calls of 60 us; some lose the core for milliseconds."""
     choose = random.Random(seed)
     return lambda now: 60 * US + (choose.choice((4, 8, 24)) * MS if choose.random() < seldom else 0)
 
@@ -59,11 +59,11 @@ def test_beside_others(seed: int, seldom: float):
     """No less than nine tenths of what one thread does, which is interrupted too."""
     turn = count()
 
-    def alone(now: float) -> float:
+    def time_of_one(now: float) -> float:
         return 100 * US + (8 * MS if next(turn) % 200 == 100 else 0)
 
-    calls = len(run(Team(2), alone, crowd(seed, seldom), 4 * SECOND))
-    only = len(run(Team(1), alone, alone, 4 * SECOND))
+    calls = len(run(Team(2), time_of_one, crowd(seed, seldom), 4 * SECOND))
+    only = len(run(Team(1), time_of_one, time_of_one, 4 * SECOND))
     assert calls > 0.9 * only
 
 
@@ -73,13 +73,13 @@ def test_a_crowd_that_comes_and_goes():
     def parallel(now: float) -> float:
         return busy(now) if SECOND < now < 3 * SECOND else 60 * US
 
-    def alone(now: float) -> float:
+    def time_of_one(now: float) -> float:
         return 100 * US
 
-    assert run(team, alone, parallel, SECOND).count(2) > 0.9 * SECOND / (60 * US)
-    during = run(team, alone, parallel, 3 * SECOND, SECOND)
+    assert run(team, time_of_one, parallel, SECOND).count(2) > 0.9 * SECOND / (60 * US)
+    during = run(team, time_of_one, parallel, 3 * SECOND, SECOND)
     assert len(during) > 0.9 * 2 * SECOND / (100 * US)
-    after = run(team, alone, parallel, 6 * SECOND, 3 * SECOND)
+    after = run(team, time_of_one, parallel, 6 * SECOND, 3 * SECOND)
     assert after[len(after) // 2 :].count(1) < 0.05 * len(after)
 
 

@@ -142,7 +142,7 @@ class Writer:
         return self.pick(found) if found else None
 
     def target(self, shapes: dict[str, Any], shape: Any, keep: bool) -> str:
-        """A name to write: that of a blob of the shape, or a new one."""
+        """A name to write: a blob of this shape, or a new one."""
         old = [n for n, s in shapes.items() if keep and s == shape]
         if not old and not keep:
             old = [n for n, s in shapes.items() if s != "int"]

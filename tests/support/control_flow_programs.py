@@ -28,7 +28,7 @@ SINE_WHILE = program(
 PROGRAMS: dict[str, Program] = {
     **NESTS,
     "sine_while": SINE_WHILE,
-    # x += h * w, three times: the gradient of the invariant w is that of all iterations
+    # x += h * w, three times: the gradient of the invariant w sums all iterations
     "invariant": program(
         "%x: !s, %w: !s, %h: !s", "!s",
         """

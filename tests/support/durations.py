@@ -1,6 +1,6 @@
 """How long tests take, as tests/durations.txt says, and which of them are slow by that.
 
-`make durations` runs all tests and writes the file; `make durations TESTS=tests/comm` those of some
+`make durations` runs all tests and writes the file; `make durations TESTS=tests/comm` some
 files alone, whose lines it writes anew. A line is a test function, or one case of it that is slow
 by itself, with the time of a core that it takes and its number of cases; no line: it is fast.
 """
@@ -46,7 +46,7 @@ def file_of(test: str) -> str:
 
 
 def text_of(seconds: Mapping[str, float], stored: Durations | None = None) -> str:
-    """The file's text, where each test took so many seconds.
+    """The file's text, from the seconds that each test took.
 
     Files without any of these tests have the lines that are stored, while they are there.
     """
@@ -89,7 +89,7 @@ def slow_tests(tests: Iterable[str], stored: Durations) -> set[str]:
 
 
 def _mean_of_others(function: str, stored: Durations) -> float:
-    """The seconds of a case of the function, without those of their own lines, if not all are."""
+    """The mean seconds of the function's cases that have no line of their own, if there are any."""
     whole, cases = stored.get(function, (0.0, 1))
     own = [taken for test, (taken, _) in stored.items() if test.startswith(f"{function}[")]
     if len(own) >= cases:
@@ -98,7 +98,7 @@ def _mean_of_others(function: str, stored: Durations) -> float:
 
 
 def _step(mean: float, count: int) -> int:
-    """One case in so many is fast; 0: none is."""
+    """Every how many cases one is fast; 0: none is."""
     if mean * count <= SECONDS_OF_CHECK:
         return 1
     affordable = int(SECONDS_OF_CHECK / mean)

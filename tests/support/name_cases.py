@@ -1,6 +1,6 @@
 """Names of NumPy with calls of them: `xp` is NumPy or gradir.numpy, x an array of shape (3, 4).
 
-Names in SMOOTH have derivatives at the sample; those of VALUES have values alone.
+Names in SMOOTH have derivatives at the sample; names in VALUES have values alone.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ def of(symbol: str, data: Any = None) -> Any:
 
 
 def wave(**options: Any) -> Any:
-    """sin(x) * w with the first derivative, as that of custom_ops.py."""
+    """sin(x) * w with the first derivative, like the op of custom_ops.py."""
     given: dict[str, Any] = {"needs": ("cotangents", "inputs"), "jvp": of("wave_tangent")}
     return gradir.custom_op(of("wave"), first_like, of("wave_back"), **(given | options))
 
@@ -78,10 +78,10 @@ def smooth_wave(**options: Any) -> Any:
 def calls_back(function: Callable[[Structure], int | None], data: Any = None) -> Any:
     """A native function that hands its gradir_call to Python; returns 0 for None."""
 
-    def called(address: int) -> int:
+    def wrapper(address: int) -> int:
         return function(CallRecord.from_address(address)) or 0
 
-    return gradir.native(CALLBACK(called), data=data)
+    return gradir.native(CALLBACK(wrapper), data=data)
 
 
 def view(array: ArrayRecord) -> Array:

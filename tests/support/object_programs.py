@@ -15,13 +15,13 @@ def program(seed: int) -> Callable[[Any], Any]:
         random = np.random.default_rng(seed)
         pool = [x[:2], x[2:4], x[1:3] * x[0]]
         for _ in range(int(random.integers(3, 9))):
-            pool.append(_made(random, pool))
+            pool.append(random_vector(random, pool))
         return sum(np.sum(part) * (0.5 + k) for k, part in enumerate(pool))
 
     return run
 
 
-def _made(random: np.random.Generator, pool: list[Any]) -> Any:
+def random_vector(random: np.random.Generator, pool: list[Any]) -> Any:
     """A vector of two numbers out of others."""
 
     def some() -> Any:

@@ -81,7 +81,7 @@ def call(case: Case, xs: Sequence[Any]) -> Any:
 
 
 def operands_of(case: Case, xs: Sequence[Any]) -> list[Any]:
-    """The operands, those of a variadic one in a list."""
+    """The operands; a variadic one is a list."""
     rest, given = list(xs), list[Any]()
     sizes: Any = case.attributes.get("operandSegmentSizes")
     present = iter(sizes.get_values()) if sizes is not None else None

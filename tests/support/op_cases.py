@@ -5,7 +5,7 @@
     Case("array.matmul", [(3, 4), (4, 5)], reference=np.matmul),
 
 An operand is a shape, which stands for random floats in the case's domain, or an array: integers,
-bools, or floats that matter. tests/dialects/test_ops.py says what is tested.
+bools, or floats that matter. tests/dialects/test_ops.py lists the tests.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Case:
     domain: tuple[float, float] = (-2, 2)
     # Where the function is not smooth: samples stay away.
     kinks: Sequence[float] = ()
-    # Result shapes, each with the element type's NumPy name (None: that of the floats).
+    # Result shapes, each with the element type's NumPy name (None: the floats' own type).
     results: Sequence[tuple[tuple[int, ...], str | None]] | None = None
     # False: the gradient is not the derivative, and ANSWERS say what it is.
     is_derivative: bool = True

@@ -1,4 +1,4 @@
-"""Rows of the table: collectives in a group of one rank. tests/comm/ has those of several."""
+"""Rows of the table: collectives in a group of one rank. tests/comm/ has groups of several."""
 
 from __future__ import annotations
 

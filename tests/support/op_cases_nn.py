@@ -101,7 +101,7 @@ Each = Callable[..., Array]
 
 
 def _reduced(each: Each) -> Reference:
-    """A loss from that of each element."""
+    """A loss from each element's loss."""
 
     def function(x: Array, target: Array, reduction: str = "mean", **settings: float) -> Any:
         losses = each(x, target, **settings)
@@ -300,7 +300,7 @@ def _batch_norms() -> list[Case]:
         ((2, 4, 3), 3, {"layout": "NHWC"}),
         ((0, 3), 3, {}),
     ]
-    # the state has no derivative: tests/dialects/test_batch_norm.py looks at that of y
+    # the state has no derivative: tests/dialects/test_batch_norm.py looks at y's
     return [
         Case("nn.batch_norm", [shape, *[(c,)] * 4], attributes, _batch_norm, domain=(0.1, 3),
              is_derivative=False)

@@ -276,7 +276,7 @@ def _cofactor(a: Array) -> Array:
 
 
 def _lu_factor(a: Array, defer: bool = False) -> tuple[Array, ...]:
-    """Of matrices whose pivots are those of _matrices: rows in the opposite order."""
+    """Of matrices with the pivots of _matrices: rows in the opposite order."""
     size, batch = a.shape[-1], a.shape[:-2]
     columns = np.zeros((*batch, size), np.int64) + np.array(range(size), np.int64)
     rows = columns[..., ::-1]
@@ -394,7 +394,7 @@ def _polynomial(x: Array, coefficients: Any) -> Array:
 
 
 def _systems() -> list[Case]:
-    """Operands agree with each other, so derivatives are tested by those of the factors."""
+    """Operands agree with each other, so the factors' derivatives are tested."""
     a, tall, wide = _spread(4, 4), _spread(4, 3), _spread(3, 5)
     w, v = _eigh(a)
     h = _positive(3, 3)

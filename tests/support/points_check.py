@@ -27,7 +27,7 @@ LIMITS = (4.0, 8.0, 16.0)
 
 @dataclass(frozen=True)
 class Error:
-    """What one result of an op is at one point, and what is right."""
+    """One result of an op at one point, and the right number."""
 
     line: str
     kind: str

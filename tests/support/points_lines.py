@@ -49,7 +49,7 @@ class Lines:
     width: int = 3
     height: int = 1
     sizes: tuple[float, ...] = MAGNITUDES
-    # Lines beside those of pairs of sizes.
+    # Lines beside the ones with pairs of sizes.
     more: tuple[tuple[float, ...], ...] = ()
     # Text before the op, with types that points_lines_run.py names.
     before: str = ""

@@ -126,7 +126,7 @@ def points_of(row: Lines, dtype: Any) -> Array:
         for j, b in enumerate(numbers)
         if (i <= j) == (i % 2 == 0)
     ]
-    # what is finite stays so in the type
+    # finite numbers stay finite in the type
     largest = float(np.finfo(dtype).max)
     more = [x for x in row.more if all(abs(t) == inf or abs(t) < largest for t in x)]
     return np.array([*lines, *more], dtype)

@@ -22,7 +22,7 @@ _HUGE = (12345.6, 1e6 + 0.5, 2.0**24 + 1, 1e10, 2.0**53 + 1, 1e19, 1e25, 1e38, 1
 
 
 def unary_points(dtype: Any, near: Iterable[float] = ()) -> Array:
-    """Ends, ties, tails, nan and infinities of both signs, and what is next to some points."""
+    """Ends, ties, tails, nan and infinities of both signs, and numbers next to some points."""
     info = np.finfo(dtype)
     ends = (info.smallest_subnormal, info.tiny, info.eps, info.eps / 4, info.max)
     sizes = np.array([*_TINY, *_ORDINARY, *_HUGE, *map(float, ends)])
@@ -67,6 +67,6 @@ def error_in_ulp(got: Any, right: Any, scale: Any = 0) -> float:
 
 
 def _last_place(size: Any, info: Any) -> Any:
-    """The distance of neighbouring floats at a size; that of subnormal ones below them."""
+    """The distance of neighbouring floats at a size; the subnormal distance below normal ones."""
     exponent = min(mp.frexp(size)[1] - 1, int(info.maxexp) - 1) if size else int(info.minexp)
     return mp.mpf(2) ** (max(exponent, int(info.minexp)) - int(info.nmant))

@@ -1,6 +1,6 @@
 """Writes points_worst.json: by op the largest errors that the tables of points find.
 
-They are those of native code's values, first and second derivatives, by type, in ulp and rounded
+Native code's values, first and second derivatives are measured, by type, in ulp and rounded
 up to a half, without the known faults. docs/ops.md states them. Run it beside `make docs`:
 `python tests/support/points_measure.py` after a change of the ops' numerics.
 """

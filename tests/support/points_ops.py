@@ -34,10 +34,10 @@ class Unary:
     near: tuple[float, ...] = ()
     at: Mapping[float, Answer] = field(default_factory=dict[float, Answer])
     at_nan: Answer = (nan, nan, nan)
-    # Of -0, where it is not that of 0.
+    # The answer at -0, where it differs from the answer at 0.
     at_minus_zero: Answer | None = None
     # Zeros of the value (0), slope (1) or curvature (2) that are no floats. Near them the error is
-    # counted in last places of what is further off: digits of a zero are those of its argument.
+    # counted in last places of numbers further off: a zero has no more digits than its argument.
     crossings: tuple[tuple[int, float], ...] = ()
 
     @property

@@ -11,7 +11,7 @@ from mpmath import mp
 
 Number = Any
 Answers = tuple[Number, ...]
-"""f, its derivatives in x and in y, and those of these: xx, xy, yy."""
+"""f, its derivatives in x and in y, and their derivatives: xx, xy, yy."""
 
 
 @dataclass(frozen=True)

@@ -73,7 +73,7 @@ class Move:
 
 @dataclass
 class Transposed:
-    """An op and its rule as loop nests, with what was taken for true of the extents."""
+    """An op and its rule as loop nests, with the facts of extents that were assumed."""
 
     arguments: Sequence[SSAValue]
     cts: Sequence[SSAValue]
@@ -120,7 +120,7 @@ def unproven_at_all(symbols: str, wrong: Question) -> list[str]:
 
 
 def _under(size: Size, given: Mapping[str, Size]) -> Size:
-    """A size, or what is given for its symbol."""
+    """A size, or the given size for its symbol."""
     return size if isinstance(size, int) else given.get(str(size), size)
 
 

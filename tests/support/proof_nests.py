@@ -103,7 +103,7 @@ class SymbolicNest(NestOp):
 
 
 def symbolic(nest: NestOp) -> SymbolicNest:
-    """A nest of numbers in the form of those of extents."""
+    """A nest of numbers in the form of a nest of symbolic extents."""
     inputs = inputs_of(nest)
     body = nest.body.clone()
     return SymbolicNest(
@@ -224,7 +224,7 @@ class Elements:
         reached = Part(None, at, bound, ties, inside(at, source))
         element = self.at(op.operands[0], at)
         if isinstance(element, list):
-            return [_joined(part, reached) for part in element]
+            return [rebound(part, reached) for part in element]
         found = _solved(reached)
         if found.bound:
             raise Unsolved("an integer under another shape")
@@ -269,7 +269,7 @@ class _NestReader:
             raise Unsolved("integers that are placed or summed")
         changes = zip(self.dims, self.iteration.place, strict=True)
         moved = [(a, b) for a, b in changes if not a.eq(b)]
-        made = [_joined(part.under(*moved), self.iteration) for part in value]
+        made = [rebound(part.under(*moved), self.iteration) for part in value]
         start = None if output.init is None else self.elements.at(output.init, place)
         if output.combiner == "add":
             return made + (start or [])
@@ -431,7 +431,7 @@ def _equal(ties: Sequence[tuple[Term, Term]]) -> list[Term]:
     return [a == b for a, b in ties]
 
 
-def _joined(part: Part, reached: Part) -> Part:
+def rebound(part: Part, reached: Part) -> Part:
     """A part that is read for the values of other bound variables."""
     return Part(
         part.leaf,

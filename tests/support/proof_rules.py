@@ -26,7 +26,7 @@ INSIDE = (T / (1 + T), -T / (1 + T))
 ABOVE_ONE, BELOW_ONE = 1 + T, -1 - T
 QUADRANTS = ((T, U), (-T, U), (T, -U), (-T, -U))
 PAIRS = ((V + T, V), (V, V + T))
-"""Two real numbers, the first or the second of which is the larger one."""
+"""Two real numbers; the first or the second is the larger one."""
 
 
 @dataclass(frozen=True)

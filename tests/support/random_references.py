@@ -1,4 +1,4 @@
-"""Philox 4x32-10 and what is drawn by it, in plain Python integers and float64."""
+"""Philox 4x32-10 and the draws from it, in plain Python integers and float64."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def compiled(text: str, threads: int = 1) -> Executable:
 
 
 def called_by_python(fn: Executable) -> Executable:
-    """The function, all calls of which now go through Python."""
+    """The function; all its calls go through Python now."""
 
     def declined(arguments: tuple[object, ...], out: object) -> None:
         return None

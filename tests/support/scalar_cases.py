@@ -36,7 +36,7 @@ class ScalarCase:
         return f"{self.op.name}-{self.line}".replace(" ", "")
 
     def text(self, type_: str) -> str:
-        """A function `@f` of the floats alone; what is given are constants."""
+        """A function `@f` of the floats alone; given values are constants."""
         arguments = [f"%{k}: {_type(s, type_)}" for k, s in enumerate(self.shapes)]
         constants = [f"%{name} = arith.constant {value}" for name, value in self.given]
         body = "\n  ".join([*constants, f"%y = {self.line.replace('T', type_)}"])

@@ -32,7 +32,7 @@ STEP = mp.mpf(10) ** -16
 
 @dataclass(frozen=True)
 class SpecialError:
-    """What a function or its derivative is at a place, and what is right."""
+    """A value of a function or its derivative at a place, and the right one."""
 
     name: str
     order: int
@@ -63,7 +63,7 @@ def errors_of_special(
 
 @cache
 def stored() -> dict[str, list[list[tuple[str, str]]]]:
-    """By function and order what is right at its places, and sizes."""
+    """The right values and sizes at a function's places, by function and order."""
     return json.loads(ANSWERS.read_text())
 
 
@@ -119,7 +119,7 @@ def _answers_of(row: Special) -> list[list[tuple[str, str]]]:
 
 
 def main(names: list[str]) -> None:
-    """Store the answers of all functions, or anew those of some."""
+    """Store the answers of all functions, or of some again."""
     found = stored() if names else {}
     found |= {row.name: _answers_of(row) for row in ROWS if not names or row.name in names}
     lines = [f"{json.dumps(name)}: {json.dumps(answers)}" for name, answers in found.items()]

@@ -1,6 +1,6 @@
 """Known faults of gradir.scipy.special: where a value or derivative is not right, and why.
 
-The form is that of points_faults.py; a row that is mended fails the test.
+The form is as in points_faults.py; a row that is mended fails the test.
 """
 
 from __future__ import annotations

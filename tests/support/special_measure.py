@@ -1,6 +1,6 @@
 """Writes special_worst.json: the largest errors of gradir.scipy.special, stated in docs/numpy.md.
 
-They are those of native values, first and second derivatives in f64, in ulp and rounded up to a
+Native values, first and second derivatives are measured in f64, in ulp and rounded up to a
 half, without the known faults. Run it beside `make docs`:
 `python tests/support/special_measure.py`.
 """

@@ -38,7 +38,7 @@ class Node:
 
 @dataclass
 class Block:
-    """Statements between what comes in and what is handed back."""
+    """Statements between the arguments and the values handed back."""
 
     arguments: list[str]
     nodes: list[Node]
@@ -108,7 +108,7 @@ class Maker:
 
 
 class Writer:
-    """A program as text; `marked`: with its stages, else with what is in them in their place.
+    """A program as text; `marked`: with its stages, else with their contents in their place.
     `loops` is written on each loop, and one value is `named` "h"."""
 
     def __init__(self, marked: bool, loops: str = "", named: str | None = None):

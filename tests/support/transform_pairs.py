@@ -36,27 +36,27 @@ def grad(np_: Any, g: Any, f: Function) -> Function:
 
 
 def value_and_grad(np_: Any, g: Any, f: Function) -> Function:
-    def made(x: Any) -> Any:
+    def transformed(x: Any) -> Any:
         value, slope = g.value_and_grad(_weighted(np_, f))(x)
         return value * slope
 
-    return made
+    return transformed
 
 
 def vjp(np_: Any, g: Any, f: Function) -> Function:
-    def made(x: Any) -> Any:
+    def transformed(x: Any) -> Any:
         y, back = g.vjp(f, x)
         return back(y)[0]
 
-    return made
+    return transformed
 
 
 def jvp(np_: Any, g: Any, f: Function) -> Function:
-    def made(x: Any) -> Any:
+    def transformed(x: Any) -> Any:
         y, tangent = g.jvp(f, (x,), (W * x,))
         return y * tangent
 
-    return made
+    return transformed
 
 
 def jacfwd(np_: Any, g: Any, f: Function) -> Function:
@@ -72,21 +72,21 @@ def hessian(np_: Any, g: Any, f: Function) -> Function:
 
 
 def linearize(np_: Any, g: Any, f: Function) -> Function:
-    def made(x: Any) -> Any:
+    def transformed(x: Any) -> Any:
         y, push = g.linearize(f, x)
         return y + push(W)
 
-    return made
+    return transformed
 
 
 def linear_transpose(np_: Any, g: Any, f: Function) -> Function:
-    def made(x: Any) -> Any:
+    def transformed(x: Any) -> Any:
         return g.linear_transpose(lambda t: g.jvp(f, (x,), (t,))[1], x)(W)[0]
 
-    return made
+    return transformed
 
 
-# Rules by hand, each that of the function itself.
+# Rules by hand; each is the function's own rule.
 
 
 def custom_vjp(np_: Any, g: Any, f: Function) -> Function:
@@ -121,11 +121,11 @@ def cond(np_: Any, g: Any, f: Function) -> Function:
 
 
 def switch(np_: Any, g: Any, f: Function) -> Function:
-    def made(x: Any) -> Any:
+    def transformed(x: Any) -> Any:
         place = np_.where(x[0] > x[1], 1, 0)
         return g.switch(place, [lambda y: f(2.0 * y), lambda y: f(y) * y], x)
 
-    return made
+    return transformed
 
 
 def fori_loop(np_: Any, g: Any, f: Function) -> Function:
@@ -133,18 +133,18 @@ def fori_loop(np_: Any, g: Any, f: Function) -> Function:
 
 
 def while_loop(np_: Any, g: Any, f: Function) -> Function:
-    def made(x: Any) -> Any:
+    def transformed(x: Any) -> Any:
         def body(carried: Any) -> Any:
             k, y = carried
             return k + 1, 0.4 * f(y) + 0.5 * x
 
         return g.while_loop(lambda carried: carried[0] < 2, body, (0, x))[1]
 
-    return made
+    return transformed
 
 
 def scan(np_: Any, g: Any, f: Function) -> Function:
-    def made(x: Any) -> Any:
+    def transformed(x: Any) -> Any:
         def body(y: Any, row: Any) -> Any:
             following = 0.4 * f(y) + row
             return following, following * y
@@ -152,7 +152,7 @@ def scan(np_: Any, g: Any, f: Function) -> Function:
         end, rows = g.scan(body, x, np_.stack([x, 0.2 * x]))
         return end + np_.sum(rows, axis=0)
 
-    return made
+    return transformed
 
 
 def mapped(np_: Any, g: Any, f: Function) -> Function:

@@ -7,8 +7,8 @@ from xdsl.ir import Operation, SSAValue
 
 
 def check_uses(module: ModuleOp) -> None:
-    """AssertionError where an op reads what is not in the module, or where a use is of an op that
-    is not: a later pass that looks at uses would find what is gone."""
+    """AssertionError where an op reads a value from outside of the module, or a user of one
+    is outside of it: a later pass that looks at uses would find a removed op."""
     ops = list(module.walk())
     known = set(ops)
     values: set[SSAValue] = {r for op in ops for r in op.results}

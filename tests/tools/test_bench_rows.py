@@ -1,4 +1,4 @@
-"""The table of `make bench`: what counts as met, what is said of rows that fail, and its forms."""
+"""The table of `make bench`: which rows count as met, the text of rows that fail, and its forms."""
 
 import json
 import xml.etree.ElementTree as ElementTree

@@ -228,7 +228,7 @@ FULL = "@f takes 2 arguments (%x, %i), got "
     ],
 )  # fmt: skip
 def test_refuses(run: Run, arguments: list[str], message: str) -> None:
-    """Errors without a place are one line that says what is wrong and what would be right."""
+    """Errors without a place are one line with the fault and the way out."""
     if "no.npy" in arguments:
         arguments = [*arguments, "--random-inputs", "0"]
     code, output, errors = run("program.mlir", *arguments)
@@ -292,7 +292,7 @@ def test_refuses_output_dir(run: Run) -> None:
 
 
 def test_parse_error_and_missing_file(run: Run) -> None:
-    """Errors of the program are those of gradir-opt, with place, line and caret."""
+    """Errors of the program are as by gradir-opt, with place, line and caret."""
     Path("bad.mlir").write_text(PROGRAM.replace("return %y", "return %z"))
     code, _, errors = run("bad.mlir")
     assert code == 1
@@ -396,7 +396,7 @@ def test_interrupt(tmp_path: Path, mode: list[str]) -> None:
 
 
 def test_files_say_open_extents(run: Run) -> None:
-    """An extent that the function leaves open is that of the file, natively and interpreted."""
+    """The file gives an extent that the function leaves open, natively and interpreted."""
     for count in (2, 5):
         np.save("open.npy", np.arange(float(count)))
         for more in ((), ("--interpret",)):
@@ -412,7 +412,7 @@ def test_files_say_open_extents(run: Run) -> None:
 
 
 def test_profile(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The results are those of one run; the profile is printed behind them, and written."""
+    """The results come from one run; the profile is printed behind them, and written."""
 
     def limits(threads: int) -> Limits:
         return Limits(threads, {32: 1e12, 64: 1e12}, 1e10)

@@ -15,7 +15,7 @@ def test_the_op_reference_is_current() -> None:
 
 
 def test_each_op_has_an_entry() -> None:
-    """Also those of grad that are no tensor ops; a sample is of an op that there is."""
+    """Also grad's ops that are no tensor ops; a sample is of an op that exists."""
     text = reference()
     for op in Grad.operations:
         assert f"\n### {op.name}\n" in text

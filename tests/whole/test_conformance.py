@@ -1,6 +1,6 @@
 """Programs of earlier systems' tests with their gradients; each file says which system's.
 
-`cotangents` are for the values of `of` (result indices or names), `grads` for those of `wrt` that
+`cotangents` are for the values of `of` (result indices or names), `grads` for members of `wrt` that
 are not in `null`. All is computed in float64 by the interpreter, in one function (mode vjp) and in
 two (mode split).
 """

@@ -20,7 +20,7 @@ NAME = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
 BESIDE = re.compile(r"`(\w+)`(?: in |, | \()`([\w/.-]+\.py)`")
 WORD = re.compile(r"\w+")
 COMMAND = re.compile(r"gradir-[a-z]+(?:-[a-z]+)*")
-# Names of other software, and of what was decided against.
+# Names of other software, and of rejected ways.
 FOREIGN = {
     "ReluGradient",  # a type of Caffe2's operators
     "reportPrivateUsage",

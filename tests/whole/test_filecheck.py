@@ -31,7 +31,7 @@ def test_run_lines(folder: Path) -> None:
 
 
 def test_lit() -> None:
-    """lit finds every file, and runs those of one folder."""
+    """lit finds every file, and runs the files of one folder."""
     lit = [sys.executable, "-c", "from lit.main import main; main()"]
 
     def run(*arguments: str) -> str:

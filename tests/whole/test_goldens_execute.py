@@ -1,6 +1,6 @@
 """Golden files run: what their passes make computes what the program means, natively and not.
 
-Gradients are held against central differences. The files are those of tests/filecheck whose
+Gradients are held against central differences. The files are the ones in tests/filecheck whose
 programs are on tensors; RUN lines say which passes are applied.
 """
 

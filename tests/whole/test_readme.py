@@ -219,7 +219,7 @@ def test_blocks_run_in_order(folder: Path) -> None:
 
 @pytest.mark.parametrize(("package", "count"), [("numpy", 2), ("no_such_package", 1)])
 def test_blocks_need_packages(package: str, count: int, folder: Path) -> None:
-    """Their output is left out with them, and that of others is not."""
+    """Their output is left out with them; other blocks' is not."""
     sample = SAMPLE.replace("```python\nfrom", f"<!-- needs: {package} -->\n```python\nfrom")
     assert run_document("sample", sample, folder) == count
     with pytest.raises(AssertionError, match="other output"):

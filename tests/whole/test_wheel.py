@@ -23,7 +23,7 @@ def run(*command: str | Path, cwd: Path) -> str:
 
 
 def build_wheel(source: Path, folder: Path) -> Path:
-    """Build a wheel with what is installed: no index is asked."""
+    """Build a wheel with the installed packages: no index is asked."""
     options = ("--no-deps", "--no-build-isolation", "--no-index", "--quiet")
     run(sys.executable, "-m", "pip", "wheel", *options, "-w", folder, source, cwd=source.parent)
     (wheel,) = folder.glob("*.whl")
@@ -32,7 +32,7 @@ def build_wheel(source: Path, folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of what is packaged, links kept, so that building leaves no files in the project."""
+    """A copy of the packaged files, links kept, so that building leaves no files in the project."""
     copy = tmp_path_factory.mktemp("source") / "gradir"
     ignore = shutil.ignore_patterns("__pycache__")
     for folder in PACKAGED:

@@ -223,7 +223,9 @@ class Backward:
         if not slots:
             return
         step = self.replay.steps[k]
-        outputs = [n for s in slots for n in self._made(step, s, is_table=s in rule.tables)]
+        outputs = [
+            n for s in slots for n in self._gradient_blobs(step, s, is_table=s in rule.tables)
+        ]
         read = [self.replay.label(v) for v in rule.reads]
         gradients = [cast(str, total.gradient) for total in totals.values()]
         loose = any(total.loose for total in totals.values())
@@ -231,7 +233,7 @@ class Backward:
         kind = f"{step.op.type}Gradient"
         self._emit(kind, [*read, *gradients], outputs, step.op.device, link, step.op)
 
-    def _made(self, step: NetStep, slot: int, is_table: bool) -> tuple[str, ...]:
+    def _gradient_blobs(self, step: NetStep, slot: int, is_table: bool) -> tuple[str, ...]:
         """The blobs of a gradient that an operator makes, which is a contribution from now on."""
         version = step.operands[slot]
         gradient: Gradient
@@ -269,7 +271,7 @@ class Backward:
         dense = [c for c in found if isinstance(c.gradient, str)]
         sparse = [c.gradient for c in found if isinstance(c.gradient, GradientSlice)]
         device = found[0].device
-        rows = self._joined(version, sparse, device) if sparse else None
+        rows = self._concat_slices(version, sparse, device) if sparse else None
         if not dense:
             return Contribution(cast(GradientSlice, rows), device)
         total = self._added(version, dense, device)
@@ -290,7 +292,7 @@ class Backward:
         self._emit("Sum", names, [name], device, Link(k, (), (slot,)))
         return name
 
-    def _joined(
+    def _concat_slices(
         self, version: Version, found: Sequence[GradientSlice], device: str | None
     ) -> GradientSlice:
         """Slices one after the other."""

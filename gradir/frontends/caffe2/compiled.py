@@ -175,7 +175,7 @@ class CompiledNet:
         module = _traced(self._net, arrays, self._fetched)
         return Program(traced_function(module, self._net.name), self._threads)
 
-    def _called(self) -> Program:
+    def _last_program(self) -> Program:
         if self._last is None:
             raise ArgumentError(f"{self._net.name}: it is compiled when it is called first")
         return self._last
@@ -183,14 +183,14 @@ class CompiledNet:
     @property
     def module(self) -> Module:
         """The program of the last call."""
-        return self._called().module
+        return self._last_program().module
 
     @property
     def plan(self) -> Any:
         """Where each buffer of the last call lives."""
-        return self._called().executable.plan
+        return self._last_program().executable.plan
 
     @property
     def llvm_ir(self) -> str:
         """The code of the last call."""
-        return self._called().executable.llvm_ir
+        return self._last_program().executable.llvm_ir

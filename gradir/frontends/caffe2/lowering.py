@@ -125,7 +125,7 @@ class Lowering:
         asked["run"] = partial(self._nested, base=self._number(k))
         context = {name: asked[name] for name in CONTEXT if kind.takes(name)}
         arguments = {n: v for n, v in op.args.items() if n not in WITHOUT_EFFECT or kind.takes(n)}
-        found = _called(kind, given, {**arguments, **context})
+        found = _compute(kind, given, {**arguments, **context})
         results = cast("tuple[Any, ...]", found) if isinstance(found, tuple) else (found,)
         if len(results) < len(step.results):
             raise ArgumentError(f"{len(step.results)} results expected, got {len(results)}")
@@ -166,7 +166,7 @@ class Lowering:
         if key not in self._made:
             name = _symbol(self.replay.steps[k].op.type)
             rows = tuple(s for s in tables if s in wrt)
-            halves = SplitDerivative.made(
+            halves = SplitDerivative.build(
                 self._function(k), operands, wrt, link.outputs, name, rows
             )
             self._made[key] = halves
@@ -251,7 +251,7 @@ def _settled(operands: Sequence[Tracer]) -> Sequence[Tracer]:
     return [converted(x, kind) if x.weak and is_float(element(x)) else x for x in operands]
 
 
-def _called(kind: OperatorType, operands: Sequence[Tracer], arguments: Mapping[str, Any]) -> Any:
+def _compute(kind: OperatorType, operands: Sequence[Tracer], arguments: Mapping[str, Any]) -> Any:
     """The function of an operator; a wrong argument of gradir's own is an ArgumentError."""
     if not kind.builtin:
         return kind.compute(*operands, **arguments)

@@ -12,7 +12,7 @@ from gradir.api import Module
 from gradir.dialects.base.diagnostics import PassError, kind_name
 from gradir.dialects.grad.host_call import COLLECTIVE, HostCallOp
 from gradir.errors import ArgumentError, gradir_errors
-from gradir.passes.analysis.live_bytes import Memory, bytes_of
+from gradir.passes.analysis.live_bytes import BlockMemory, bytes_of
 from gradir.passes.analysis.regions import values_read
 from gradir.passes.recompute.costs import Costs
 from gradir.symbols import function_named
@@ -78,7 +78,7 @@ class _Timeline:
         self.latency, self.bandwidth, self.overlap = latency, bandwidth, overlap
         block = function.body.block
         outside = {*block.args, *self.ops[-1].operands}
-        self.memory = Memory(block).peak(self.ops) + sum(map(bytes_of, outside))
+        self.memory = BlockMemory(block).peak(self.ops) + sum(map(bytes_of, outside))
         costs = Costs()
         self.costs = {op: 0.0 if _is_collective(op) else costs.of(op).seconds for op in self.ops}
         self.free = {op for op in self.ops if costs.of(op).is_free}

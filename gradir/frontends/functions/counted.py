@@ -62,7 +62,7 @@ def counted(value: Any) -> Counted | None:
     elif is_number(value):
         found = _fraction(value)
     elif isinstance(value, Tracer) and value.weak and not shape_of(value.type):
-        found = _made_by(getattr(value.ssa, "owner", None))
+        found = _number_of_op(getattr(value.ssa, "owner", None))
     return found if found is None or found.rest.denominator <= _FINEST else None
 
 
@@ -73,7 +73,7 @@ def _fraction(number: float) -> Counted | None:
         return None  # nan, inf
 
 
-def _made_by(op: Any) -> Counted | None:
+def _number_of_op(op: Any) -> Counted | None:
     """The number that an op gives."""
     match op:
         case ExtentOp():
@@ -87,9 +87,9 @@ def _made_by(op: Any) -> Counted | None:
                 case _:
                     return None
         case AstypeOp() if is_float(element_of(op.results[0].type)):
-            return _made_by(op.operands[0].owner)
+            return _number_of_op(op.operands[0].owner)
         case NegativeOp() | AddOp() | SubtractOp() | MultiplyOp():
-            parts = [_made_by(operand.owner) for operand in op.operands]
+            parts = [_number_of_op(operand.owner) for operand in op.operands]
             return _combined(op, [part for part in parts if part is not None])
         case _:
             return None

@@ -24,11 +24,11 @@ class Joiner:
         return f"gradir.numpy.{self._name}"
 
     def __getitem__(self, key: Any) -> Any:
-        return _joined(self._name, self._places, key)
+        return _join_parts(self._name, self._places, key)
 
 
 @eager
-def _joined(name: str, places: tuple[int, int, int], key: Any) -> Tracer:
+def _join_parts(name: str, places: tuple[int, int, int], key: Any) -> Tracer:
     items: list[Any] = list(cast(Any, key)) if isinstance(key, tuple) else [key]
     axis, rank, place = places
     if items and isinstance(items[0], str):

@@ -60,7 +60,7 @@ def of_ufunc(ufunc: Any, method: str, inputs: Sequence[Any], options: Mapping[st
     if ufunc.__name__ not in FUNCTIONS:
         return _of_values(name, ufunc, inputs, options)
     given = {k: v for k, v in options.items() if v is not None}
-    return _called(name, _function(ufunc.__name__), inputs, given)
+    return _call_checked(name, _function(ufunc.__name__), inputs, given)
 
 
 # A number at which a function and its slope are finite, for elements that `where` leaves out.
@@ -122,7 +122,7 @@ def _folded(
         return _of_parts(what, ufunc, *inputs, **given)
     found = (_REDUCE if method == "reduce" else _ACCUMULATE).get(short)
     if found is not None:
-        return _called(what, _function(found), inputs, given)
+        return _call_checked(what, _function(found), inputs, given)
     if short not in _ASSOCIATIVE or set(given) != {"axis"} or not isinstance(given["axis"], int):
         raise refusal(f"{what}: not there for traced arrays; call {name}")
     rows = _entries(ufunc, moveaxis(lifted(inputs[0]), given["axis"], 0))
@@ -205,7 +205,7 @@ def of_function(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -
     out, kwargs = _out(kwargs)
     if out is not None:
         return into(f"{name}: out", out, of_function(function, args, kwargs), is_spread=False)
-    made = _called(name, found[short], args, kwargs)
+    made = _call_checked(name, found[short], args, kwargs)
     if short == "einsum" and len(args) == 2:  # NumPy decides by strides whether it is a view
         return as_kin(lifted(args[1]), made)
     return made
@@ -262,7 +262,7 @@ def _function(name: str) -> Callable[..., Any]:
     return FUNCTIONS[name]
 
 
-def _called(
+def _call_checked(
     name: str, function: Callable[..., Any], args: Sequence[Any], options: Mapping[str, Any]
 ) -> Any:
     """The function; unknown options are refused."""

@@ -30,7 +30,7 @@ from gradir.frontends.functions.views import (
 from gradir.frontends.functions.wide import wide, wide_element
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracer import Tracer
-from gradir.frontends.tracing.tracing import element, lifted, looked
+from gradir.frontends.tracing.tracing import element, lifted, note_read_of_elements
 
 # alpha and beta of Hyndman and Fan's continuous methods.
 _CONTINUOUS = {
@@ -141,7 +141,7 @@ def _quantiles(name: str, scale: float, skip: bool) -> Callable[..., Any]:
             floating(q) / scale if isinstance(q, Tracer) else np.true_divide(q, scale)
         )  # fmt: skip
         if isinstance(q, np.ndarray):
-            looked()
+            note_read_of_elements()
         if not isinstance(q, Tracer):
             share = np.asarray(share)
             return _quantile(a, share if share.ndim else float(share), axis, method, keepdims, skip,

@@ -172,14 +172,14 @@ def block(arrays: Any) -> Tracer:
     levels = depth(arrays)
     ndim = max(levels, rank(arrays))
 
-    def joined(part: Any, level: int) -> Any:
+    def join_level(part: Any, level: int) -> Any:
         if isinstance(part, list):
-            inner = [joined(each, level + 1) for each in cast(list[Any], part)]
+            inner = [join_level(each, level + 1) for each in cast(list[Any], part)]
             return concatenate(inner, ndim - levels + level)
         x = lifted(part)
         return _reshape(x, (*[1] * (ndim - x.ndim), *x.shape))
 
-    return joined(arrays, 0)
+    return join_level(arrays, 0)
 
 
 # Cut.

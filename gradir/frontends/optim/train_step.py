@@ -15,7 +15,7 @@ from gradir.frontends.optim.transformation import (
     LossScaled,
     apply_updates,
 )
-from gradir.frontends.tracing.callbacks import called
+from gradir.frontends.tracing.callbacks import call_user
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracing import lifted
 from gradir.frontends.transforms.derivatives import value_and_grad
@@ -65,7 +65,7 @@ def _scaled(loss: Callable[..., Any], factor: Any, has_aux: bool) -> Callable[..
 
     @wraps(loss)
     def scaled(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
-        result: Any = called("train_step", loss, *args, **kwargs)
+        result: Any = call_user("train_step", loss, *args, **kwargs)
         if has_aux and not _is_pair(result):
             raise refusal("train_step: with has_aux the loss function must return (number, aux)")
         wide = single_or_double(lifted(result[0] if has_aux else result))

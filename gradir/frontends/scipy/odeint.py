@@ -16,7 +16,7 @@ import numpy as np
 
 import gradir.frontends.functions.numpy as gnp
 from gradir.frontends.functions.arguments import floating, unknown_argument
-from gradir.frontends.tracing.callbacks import called
+from gradir.frontends.tracing.callbacks import call_user
 from gradir.frontends.tracing.source_locations import public, refusal
 from gradir.frontends.tracing.tracing import tracing
 from gradir.frontends.transforms.flow import scan, while_loop
@@ -127,7 +127,7 @@ def _solved(func: Any, options: Any, y0: Any, t: Any, args: Any, tfirst: bool) -
     y, times = gnp.atleast_1d(y).astype(kind), times.astype(kind)
 
     def f(y: Any, t: Any) -> Any:
-        found = called("odeint", func, *((t, y) if tfirst else (y, t)), *args)
+        found = call_user("odeint", func, *((t, y) if tfirst else (y, t)), *args)
         made = gnp.atleast_1d(gnp.asarray(found)).astype(kind)
         if made.shape != y.shape:
             raise refusal(f"odeint: func must return the slope of y, {y!r}, got {made!r}")

@@ -13,7 +13,7 @@ from gradir.errors import TraceError
 from gradir.frontends.tracing.source_locations import place_of_error, place_of_user, refusal
 
 
-def called(what: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def call_user(what: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """The result of a user's function given to `what`, a function of gradir.
 
     TraceError where it does not take these arguments. Its own exceptions pass.

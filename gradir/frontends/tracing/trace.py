@@ -15,7 +15,7 @@ from gradir.api import Module
 from gradir.dialects.base.attribute_names import REQUIRES
 from gradir.dialects.base.extents import assuming
 from gradir.errors import ArgumentTypeError, gradir_errors
-from gradir.frontends.tracing.callbacks import called
+from gradir.frontends.tracing.callbacks import call_user
 from gradir.frontends.tracing.memory import ArrayMemory
 from gradir.frontends.tracing.nodes import kind_of
 from gradir.frontends.tracing.object_arrays import is_object_array
@@ -108,7 +108,7 @@ def traced(
     with gradir_errors(SOURCES, location()), paused_gc():
         with running(trace), assuming(conditions):
             by_position, by_keyword = tree.build(arguments)
-            result = called(what, function, *by_position, **by_keyword)
+            result = call_user(what, function, *by_position, **by_keyword)
             with at(place):
                 values, results = yielded(result, "the traced function")
                 trace.emit(ReturnOp(*map(trace.use, values)))

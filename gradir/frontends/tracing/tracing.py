@@ -215,7 +215,7 @@ IN_PYTHON: list[object] = []
 and default dtypes other than float64."""
 
 
-def looked() -> None:
+def note_read_of_elements() -> None:
     """Note that a function decides by an array's elements: its ops do not tell of all that it does.
 
     Called where an argument is an array with values, which then cannot be a traced one.

@@ -72,7 +72,7 @@ class Tree(NamedTuple):
         return [
             found
             for label, child in zip(labels, self.children, strict=True)
-            for found in child.names(_joined(name, label))
+            for found in child.names(_labelled_name(name, label))
         ]
 
     def paths(self, name: str) -> list[str]:
@@ -103,7 +103,7 @@ class Tree(NamedTuple):
         return self.keys if self.kind is dict else range(len(self.children))
 
 
-def _joined(name: str, label: object) -> str:
+def _labelled_name(name: str, label: object) -> str:
     return f"{name}{label}" if isinstance(label, int) else f"{name}_{label}"
 
 

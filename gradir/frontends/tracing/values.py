@@ -97,15 +97,15 @@ def text_of(x: Tracer) -> Array | None:
     return value_of(x)
 
 
-def moves(x: Tracer) -> bool:
+def is_active(x: Tracer) -> bool:
     """Whether an array depends on a differentiated argument, as a number made of it would not."""
-    return x.made_in.has_program and _moves(x.made_in, x.ssa)
+    return x.made_in.has_program and _is_active(x.made_in, x.ssa)
 
 
 def still_value_of(x: Tracer, what: str, way_out: str) -> Array | None:
     """`value_of`; TraceError for an array that depends on a differentiated argument."""
     value = value_of(x)
-    if value is not None and moves(x):
+    if value is not None and is_active(x):
         raise refusal(
             f"{what}: this array depends on what is differentiated, and values outside of the "
             f"program have no derivative; {way_out}"
@@ -116,7 +116,7 @@ def still_value_of(x: Tracer, what: str, way_out: str) -> Array | None:
 def fixed_value_of(x: Tracer) -> Array | None:
     """The value of integers and bools, or of an array that nothing is differentiated by."""
     try:
-        return None if moves(x) else value_of(x)
+        return None if is_active(x) else value_of(x)
     except _Unknown:
         return None
 
@@ -221,7 +221,7 @@ def _source(trace: Trace, argument: BlockArgument) -> Any:
     raise _Unknown
 
 
-def _moves(trace: Trace, ssa: SSAValue) -> bool:
+def _is_active(trace: Trace, ssa: SSAValue) -> bool:
     stack, seen = [ssa], set[SSAValue]()
     while stack:
         value = stack.pop()
@@ -230,18 +230,18 @@ def _moves(trace: Trace, ssa: SSAValue) -> bool:
         seen.add(value)
         owner = value.owner
         if isinstance(value, BlockArgument):
-            if _argument_moves(trace, value):
+            if _is_active_argument(trace, value):
                 return True
         elif not isinstance(owner, Block) and not is_inactive(owner):
             stack += captured(owner)
     return False
 
 
-def _argument_moves(trace: Trace, argument: BlockArgument) -> bool:
+def _is_active_argument(trace: Trace, argument: BlockArgument) -> bool:
     if argument.block is not trace.entry:
         return True
     source = _source(trace, argument)
-    if isinstance(source, _Place) and _moves(source.trace, source.ssa):
+    if isinstance(source, _Place) and _is_active(source.trace, source.ssa):
         return True
     return argument.index in trace.known.moving
 

@@ -12,7 +12,7 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import DenseArrayBase, i64
 from xdsl.ir import Block, Operation, Region
 
-from gradir.frontends.tracing.callbacks import called
+from gradir.frontends.tracing.callbacks import call_user
 from gradir.frontends.tracing.source_locations import public, refusal
 from gradir.frontends.tracing.trace import yielded
 from gradir.frontends.tracing.tracing import Trace, is_number, tracing
@@ -40,10 +40,10 @@ def cond(pred: Any, true_function: Function, false_function: Function, *operands
     trace = tracing()
     if trace is None:
 
-        def alone(pred: Any, operands: Any) -> Any:
+        def run_cond(pred: Any, operands: Any) -> Any:
             return cond(pred, true_function, false_function, *operands)
 
-        return jit(alone)(pred, operands)
+        return jit(run_cond)(pred, operands)
     chosen = truth(trace, pred, "cond: pred")
     branches = _Branches(trace, "cond", (true_function, false_function), operands, "both")
     first, second = branches.closed()
@@ -61,15 +61,15 @@ def switch(index: Any, branches: Sequence[Function], *operands: Any) -> Any:
     trace = tracing()
     if trace is None:
 
-        def alone(index: Any, operands: Any) -> Any:
+        def run_switch(index: Any, operands: Any) -> Any:
             return switch(index, functions, *operands)
 
-        return jit(alone)(index, operands)
+        return jit(run_switch)(index, operands)
     if is_number(index) and isinstance(index, int) and not isinstance(index, bool):
-        return called("switch", functions[min(max(index, 0), len(functions) - 1)], *operands)
+        return call_user("switch", functions[min(max(index, 0), len(functions) - 1)], *operands)
     number = index_of(trace, index, "switch: index")
     if len(functions) == 1:
-        return called("switch", functions[0], *operands)
+        return call_user("switch", functions[0], *operands)
     positive = trace.emit(arith.MaxSIOp(number, constant_index(trace, 0))).result
     chosen = _Branches(trace, "switch", functions, operands, "all")
     *regions, last = chosen.closed()
@@ -130,7 +130,7 @@ class _Branch:
     def __init__(self, trace: Trace, what: str, function: Function, operands: Sequence[Any]):
         self.trace = trace
         with trace.region(Block()) as self.block:
-            result = called(what, function, *operands)
+            result = call_user(what, function, *operands)
             self.values, self.tree = yielded(result, f"a branch of {what}")
 
     def agree(self, other: _Branch) -> None:

@@ -103,7 +103,7 @@ class Calls:
         classes, last = tuple(map(type, leaves)), self._last
         if last is not None and out is None and (tree, classes, default_element(float)) == last[:3]:
             # most calls are like the one before, whose code checks shapes and dtypes itself
-            results = last.program.attempt(leaves)
+            results = last.program.call_native(leaves)
             if results is not None:
                 self._learn(last)
                 return results, last.program.nesting

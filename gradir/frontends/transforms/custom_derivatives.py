@@ -20,7 +20,7 @@ from gradir.dialects.base.shapes import AnyTensor, element_of, is_float
 from gradir.dialects.grad.custom_vjp import CustomVjpOp
 from gradir.errors import ArgumentTypeError
 from gradir.frontends.functions.promotion import converted
-from gradir.frontends.tracing.callbacks import called
+from gradir.frontends.tracing.callbacks import call_user
 from gradir.frontends.tracing.nodes import static_key
 from gradir.frontends.tracing.source_locations import location, public, refusal
 from gradir.frontends.tracing.spec import type_text
@@ -220,7 +220,7 @@ class CustomJvp(CustomFunction):
 def _pair(forward: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(forward)
     def checked(*args: Any) -> Any:
-        found = called("custom_vjp", forward, *args)
+        found = call_user("custom_vjp", forward, *args)
         if not (isinstance(found, tuple) and len(cast(Any, found)) == 2):
             raise refusal("custom_vjp: the forward function must return (results, residuals)")
         return cast(Any, found)
@@ -260,7 +260,7 @@ class _BackwardOnLeaves:
         residuals = self.residuals.build([next(rest) for _ in range(count)])
         seeds = [next(rest) if is_float(element_of(t)) else None for t in self.outputs]
         seeded = self.inner.results.build(seeds)
-        found = called("custom_vjp", self.function, residuals, seeded)
+        found = call_user("custom_vjp", self.function, residuals, seeded)
         arguments = self.inner.arguments.children[0].children
         if not isinstance(found, tuple) or len(cast(Any, found)) != len(arguments):
             raise refusal(
@@ -301,7 +301,7 @@ class _JvpOnLeaves:
         """The leaves of the results, and the tangents of the floating ones."""
         rest, tree = iter(tangents), self.inner.arguments.children[0]
         given = tree.build([next(rest) if is_float(element(p)) else None for p in primals])
-        found = called("custom_jvp", self.function, tree.build(primals), given)
+        found = call_user("custom_jvp", self.function, tree.build(primals), given)
         if not (isinstance(found, tuple) and len(cast(Any, found)) == 2):
             raise refusal("custom_jvp: the jvp must return (results, tangents)")
         results, pushed = cast(tuple[Any, Any], found)
@@ -349,7 +349,7 @@ class _Summed:
             )
         results = self.function(*primals)
         parts = [
-            called("custom_jvp", jvp, tangent, results, *primals)
+            call_user("custom_jvp", jvp, tangent, results, *primals)
             for jvp, tangent in zip(self.jvps, tangents, strict=True)
             if jvp is not None and tangent is not None
         ]

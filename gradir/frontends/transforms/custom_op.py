@@ -231,12 +231,12 @@ def custom_op(
             raise ArgumentError(f"name: expected another than that of {each!r}, got {name!r}")
     functions, first = (forward, infer, backward, jvp), (tuple(needs), state, exec, bool(pure))
 
-    def made(name: str) -> CustomOp:
+    def make(name: str) -> CustomOp:
         return CustomOp(*functions, *first, name, bool(debug), timeout)
 
     if name is not None:
-        return _registered(made(name))
-    return _registered_freely(_base_name(forward), made)
+        return _registered(make(name))
+    return _registered_freely(_base_name(forward), make)
 
 
 def _registered(op: CustomOp, displaces: bool = True, keeps: bool = True) -> CustomOp:

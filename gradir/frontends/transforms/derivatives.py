@@ -50,7 +50,7 @@ from gradir.frontends.transforms.requests import (
 )
 from gradir.frontends.transforms.wrapped import Copied
 from gradir.passes.analysis.call_graph import called_name, callees_first, functions_by_name
-from gradir.passes.differentiate.program import Program as Functions
+from gradir.passes.differentiate.program import ModuleFunctions
 
 
 def grad(
@@ -293,7 +293,7 @@ def _transposed_later(
     What the derivative reads is not known yet. It is computed by the derivative; compiled code has
     it once, as equal values merge.
     """
-    program = Functions(inner.module.op)
+    program = ModuleFunctions(inner.module.op)
     function = program.function(inner.name)
     if any(map(program.has_effects, program.block(function).ops)):
         raise refusal(
@@ -307,7 +307,7 @@ def _transposed_later(
     count = inner.results.leaf_count
 
     def run(values: Sequence[Any]) -> Sequence[Any]:
-        return _called(made, values)[count:]
+        return _call_in_trace(made, values)[count:]
 
     kept = [Tracer(trace, operand) for operand in operands]
     return outputs, Transposed(inner, tree, wrt, of, kept, run)
@@ -341,12 +341,12 @@ def _runner(
 ) -> Callable[[Sequence[Any]], Sequence[Any]]:
     """The runner of a derivative function: a call in the trace, or one in it, or native code."""
     if trace is not None:
-        return partial(_called, function)
+        return partial(_call_in_trace, function)
     module = Module(inner.module.op, SOURCES)
     return partial(_run_program, Program(traced_function(module, function.sym_name.data)))
 
 
-def _called(function: FuncOp, values: Sequence[Any]) -> Sequence[Any]:
+def _call_in_trace(function: FuncOp, values: Sequence[Any]) -> Sequence[Any]:
     here = current("vjp")
     return call_of(here, function, [here.use(lifted(v)) for v in values])
 
@@ -354,7 +354,7 @@ def _called(function: FuncOp, values: Sequence[Any]) -> Sequence[Any]:
 def _run_program(program: Program, values: Sequence[Any]) -> Sequence[Any]:
     """Native code, or in a trace a call of a copy of the program."""
     if tracing() is not None:
-        return _called(_copied(program, current("vjp")), values)
+        return _call_in_trace(_copied(program, current("vjp")), values)
     return program.executable(*values)
 
 

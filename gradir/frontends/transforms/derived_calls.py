@@ -104,7 +104,7 @@ def has_names(inner: Traced) -> bool:
     return waits_for_shapes(functions, custom, functions[inner.name])
 
 
-def _made_by(op: Operation) -> list[SSAValue]:
+def _defined_values(op: Operation) -> list[SSAValue]:
     """The results of an op, and the arguments of its blocks."""
     return [*op.results, *(a for region in op.regions for b in region.blocks for a in b.args)]
 
@@ -122,7 +122,7 @@ class SplitDerivative:
     backward: FuncOp
 
     @classmethod
-    def made(
+    def build(
         cls,
         function: Callable[..., Any],
         operands: Sequence[Tracer],
@@ -140,7 +140,9 @@ class SplitDerivative:
         assert not inner.captured, f"{name} uses arrays from around it"
         options = DerivativeOptions("split", requests=dict.fromkeys(sparse, "slices"))
         forward, backward = differentiated(trace, inner, options, wrt, of)
-        for value in (v for f in (forward, backward) for op in f.walk() for v in _made_by(op)):
+        for value in (
+            v for f in (forward, backward) for op in f.walk() for v in _defined_values(op)
+        ):
             # so that they get the names of what they are in each call
             value.name_hint = None
         return cls(inner, forward, backward)

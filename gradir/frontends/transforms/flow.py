@@ -24,7 +24,7 @@ from gradir.dialects.base.shapes import tensor as tensor_type
 from gradir.dialects.building.control_flow import make_while
 from gradir.dialects.grad.loop_policy import LoopPolicyAttr
 from gradir.frontends.functions.promotion import converted
-from gradir.frontends.tracing.callbacks import called
+from gradir.frontends.tracing.callbacks import call_user
 from gradir.frontends.tracing.source_locations import public, refusal
 from gradir.frontends.tracing.spec import as_shape
 from gradir.frontends.tracing.trace import yielded
@@ -134,14 +134,14 @@ def while_loop(condition: Function, body: Function, init: Any, policy: str = "st
         return jit(partial(while_loop, condition, body, policy=policy))(init)
 
     def step(values: list[Tracer], tree: Tree) -> Yielded:
-        result = called("while_loop", body, tree.build(values))
+        result = call_user("while_loop", body, tree.build(values))
         return yielded(result, "the body of while_loop")
 
     values, tree = _carried(trace, init, step, "while_loop")
     types = [v.ssa.type for v in values]
     with trace.region(Block(arg_types=types)) as before:
         handed = _tracers(trace, before, values)
-        result = called("while_loop", condition, tree.build(handed))
+        result = call_user("while_loop", condition, tree.build(handed))
         goes_on = truth(trace, result, "while_loop: the condition")
         trace.emit(scf.ConditionOp(goes_on, *before.args))
     with trace.region(Block(arg_types=types)) as after:
@@ -171,7 +171,7 @@ def fori_loop(
         return jit(partial(fori_loop, body=body, policy=policy))(lower, upper, init=init)
 
     def step(i: Tracer, values: list[Tracer], tree: Tree) -> Yielded:
-        result = called("fori_loop", body, i, tree.build(values))
+        result = call_user("fori_loop", body, i, tree.build(values))
         return yielded(result, "the body of fori_loop")
 
     bounds = [index_of(trace, b, "fori_loop: bounds") for b in (lower, upper)]
@@ -249,7 +249,7 @@ class _ScanBody:
         self.outputs: Tree = LEAF
 
     def __call__(self, at: Tracer, values: list[Tracer], tree: Tree) -> Yielded:
-        result = called("scan", self.function, tree.build(values), self.rows.at(at))
+        result = call_user("scan", self.function, tree.build(values), self.rows.at(at))
         if not (isinstance(result, tuple) and len(cast(Any, result)) == 2):
             raise refusal("scan: the function must return (carry, y)")
         carry, y = cast(tuple[Any, Any], result)

@@ -73,7 +73,7 @@ def _jacobian(
     """The Jacobian by a transform; `blocks` gives an array for each leaf of result and argument."""
     name = function_name(function)
 
-    def made(*args: Any, **kwargs: Any) -> Any:
+    def jacobian_of(*args: Any, **kwargs: Any) -> Any:
         numbers = [argnums] if isinstance(argnums, int) else list(argnums)
         if any(not -len(args) <= n < len(args) for n in numbers):
             raise refusal(f"{transform.__name__}: no argument {argnums} among {len(args)}")
@@ -98,7 +98,7 @@ def _jacobian(
             return jacobian
         return jacobian, _with_aux(function(*args, **kwargs), transform.__name__, name)[1]
 
-    return derived(made, function, transform, argnums, has_aux)
+    return derived(jacobian_of, function, transform, argnums, has_aux)
 
 
 def _with_aux(result: Any, what: str, name: str) -> Sequence[Any]:

@@ -8,7 +8,7 @@ from typing import Any, NoReturn, cast
 
 from gradir.cache.memory import Store
 from gradir.errors import ArgumentTypeError, TraceError
-from gradir.frontends.tracing.callbacks import called
+from gradir.frontends.tracing.callbacks import call_user
 from gradir.frontends.tracing.source_locations import called_from, public
 from gradir.frontends.tracing.trace import (
     Traced,
@@ -86,7 +86,7 @@ class Jitted(Wrapped):
         out = self._out_of(kwargs)
         if out is not None and not self._reads_out:
             raise TraceError("jit: out is for arrays, and a traced function has none")
-        return called(self._parts[0].__name__, self._function, *args, **kwargs)
+        return call_user(self._parts[0].__name__, self._function, *args, **kwargs)
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call that is not native as a whole."""

@@ -25,7 +25,7 @@ from gradir.dialects.base.shapes import is_tensor, shape_of
 from gradir.dialects.building.kinds import ElementwiseOp
 from gradir.errors import ArgumentError, ArgumentTypeError
 from gradir.frontends.functions import numpy as gnp
-from gradir.frontends.tracing.callbacks import called
+from gradir.frontends.tracing.callbacks import call_user
 from gradir.frontends.tracing.source_locations import public, refusal
 from gradir.frontends.tracing.spec import Spec
 from gradir.frontends.tracing.trace import function_name
@@ -70,7 +70,7 @@ def kernel(
         raise ArgumentError(f"combine: expected one of {known}, got {combine!r}")
     options = {"shape": shape, "over": over, "combine": combine, "pad": _number(pad)}
     if body is None:
-        return partial(_made, options=options)
+        return partial(_make_kernel, options=options)
     if not callable(body):
         raise ArgumentTypeError(f"body: expected a Python function, got {body!r}")
     return KernelFunction(body, options)
@@ -87,7 +87,7 @@ class KernelFunction(Wrapped):
     """An op of a body; see `gradir.kernel`."""
 
     def __init__(self, body: Callable[..., Any], options: dict[str, Any]):
-        parts: Parts = (_made, (body, options))
+        parts: Parts = (_make_kernel, (body, options))
         super().__init__(body, parts)
         self._body, self._options = body, options
 
@@ -125,7 +125,7 @@ class KernelFunction(Wrapped):
         read = [KernelArgument(a, grid, pad) if a.shape else a for a in arrays]
         block = current("kernel").blocks[-1]
         with grid.running():
-            returned = called("kernel", self._body, *indices, *read)
+            returned = call_user("kernel", self._body, *indices, *read)
             several = isinstance(returned, tuple)
             values = list(map(_plain, cast(Sequence[Any], returned) if several else [returned]))
         _require_elements(block, grid.elements)
@@ -183,16 +183,16 @@ def _arrays(values: Iterable[SSAValue]) -> Iterable[SSAValue]:
     return (v for v in values if is_tensor(v.type) and shape_of(v.type))
 
 
-def _made(body: Callable[..., Any], options: Any) -> Any:
+def _make_kernel(body: Callable[..., Any], options: Any) -> Any:
     """A kernel by its decorator, or after unpickling."""
     return kernel(body, **options)
 
 
-_made.__name__ = "kernel"
+_make_kernel.__name__ = "kernel"
 
 
 def _extents(what: str, given: Any, specs: Sequence[Spec]) -> tuple[int, ...]:
-    found = called("kernel", given, *specs) if callable(given) else given
+    found = call_user("kernel", given, *specs) if callable(given) else given
     several = cast(Sequence[Any], found if isinstance(found, (tuple, list)) else (found,))
     for extent in several:
         if not _is_int(extent) or extent < 0:

@@ -12,7 +12,7 @@ from gradir.dialects.grad.checkpoint import CheckpointOp, CheckpointYieldOp
 from gradir.dialects.grad.grad import NameOp, NoGradOp
 from gradir.dialects.grad.policies import POLICIES
 from gradir.errors import ArgumentError, ArgumentTypeError
-from gradir.frontends.tracing.callbacks import called
+from gradir.frontends.tracing.callbacks import call_user
 from gradir.frontends.tracing.source_locations import public
 from gradir.frontends.tracing.trace import yielded
 from gradir.frontends.tracing.tracing import emit_one, lifted, tracing
@@ -52,9 +52,9 @@ class CheckpointedFunction(Wrapped):
         """The function's result; in a trace, the result of a region op around it."""
         trace = tracing()
         if trace is None:
-            return called("checkpoint", self._function, *args, **kwargs)
+            return call_user("checkpoint", self._function, *args, **kwargs)
         with trace.region(Block()) as block:
-            returned = called("checkpoint", self._function, *args, **kwargs)
+            returned = call_user("checkpoint", self._function, *args, **kwargs)
             values, results = yielded(returned, "the checkpointed function")
             trace.emit(CheckpointYieldOp(*map(trace.use, values)))
         named = None if self._policy == "keep_none" else self._policy

@@ -139,16 +139,16 @@ class Program(Copied):
             outputs = [None if leaf is None else np.array(leaves[leaf]) for leaf in taken]
         return code.executable.profile(*code.inputs(leaves), out=outputs)
 
-    def attempt(self, leaves: Sequence[Any]) -> tuple[Any, ...] | None:
+    def call_native(self, leaves: Sequence[Any]) -> tuple[Any, ...] | None:
         """The leaves of the results of a native call; None where Python must look."""
         if has_donated(leaves):
             return None
         code = self._shared
-        return self._run(code, code.executable.attempt, leaves, None)
+        return self._run(code, code.executable.call_native, leaves, None)
 
-    def alone(self) -> Any:
+    def single_runner(self) -> Any:
         """A runner that needs nothing of this class; None without one."""
-        return self.executable.alone() if self.donation is None else None
+        return self.executable.single_runner() if self.donation is None else None
 
     def _run(
         self, code: _Code, call: Callable[..., Any], leaves: Sequence[Any], entries: Any

@@ -39,12 +39,12 @@ class QuickCalls:
             given = list(_argument_nodes(arguments, iter(classes)))[1:]
         except _NotNative:
             return
-        alone = program.alone()
-        if alone is not None:
-            run, fail = alone
-            alone = run, lambda: self._failed(key, fail)
+        runner = program.single_runner()
+        if runner is not None:
+            run, fail = runner
+            runner = run, lambda: self._failed(key, fail)
         results = list(_result_nodes(program.nesting))
-        way = Way(given, len(classes), results, program.attempt, alone)
+        way = Way(given, len(classes), results, program.call_native, runner)
         self._renew({**self._ways, key: way})
 
     def _failed(self, key: _Kind, fail: Callable[[], object]) -> object:

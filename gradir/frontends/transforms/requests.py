@@ -15,7 +15,7 @@ from xdsl.ir import Attribute
 
 from gradir.dialects.base.attribute_names import IN_OUT
 from gradir.dialects.base.shapes import shape_of
-from gradir.frontends.tracing.callbacks import called
+from gradir.frontends.tracing.callbacks import call_user
 from gradir.frontends.tracing.nesting import choices, chosen_leaves
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.spec import type_text
@@ -46,7 +46,7 @@ class Requests:
         numbers = self.argnums
         chosen = args[numbers] if isinstance(numbers, int) else tuple(args[k] for k in numbers)
         tree = flatten(chosen)[1]
-        asked = called("grad", self.req, chosen) if callable(self.req) else self.req
+        asked = call_user("grad", self.req, chosen) if callable(self.req) else self.req
         known = ", ".join(map(repr, REQUESTS))
         names = choices(
             *("grad", "req", asked, "the gradient", tree),
@@ -67,7 +67,7 @@ class Requests:
         return leaves_of(inner.arguments, self.sparse_argnums, len(args))
 
     def _sparse_leaves(self, wrt: Sequence[int], chosen: Any, tree: Tree) -> list[int]:
-        mask = called("grad", self.sparse, chosen) if callable(self.sparse) else self.sparse
+        mask = call_user("grad", self.sparse, chosen) if callable(self.sparse) else self.sparse
         of_wrt = chosen_leaves("grad", "sparse", mask, "the gradient", tree)
         return [k for k, is_chosen in zip(wrt, of_wrt, strict=True) if is_chosen]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import gradir.frontends.functions.numpy as gnp
 from gradir.dialects.base.extents import is_extent
-from gradir.frontends.tracing.callbacks import called
+from gradir.frontends.tracing.callbacks import call_user
 from gradir.frontends.tracing.source_locations import public, refusal
 from gradir.frontends.tracing.spec import type_text
 from gradir.frontends.tracing.trace import yielded
@@ -49,17 +49,17 @@ def map(function: Callable[[Any], Any], xs: Any, batch_size: int | None = None) 
         parts.append(results.build(joined))
     if whole < count or not parts:
         parts.append(several(tree.build([a[whole:] for a in arrays])))
-    return parts[0] if len(parts) == 1 else _joined(parts)
+    return parts[0] if len(parts) == 1 else _concatenated(parts)
 
 
 def _one_by_one(function: Callable[[Any], Any], xs: Any) -> Any:
     def step(carry: Any, x: Any) -> Any:
-        return carry, called("map", function, x)
+        return carry, call_user("map", function, x)
 
     return scan(step, (), xs)[1]
 
 
-def _joined(parts: Sequence[Any]) -> Any:
+def _concatenated(parts: Sequence[Any]) -> Any:
     leaves = [flatten(part)[0] for part in parts]
     _, tree = flatten(parts[0])
     return tree.build([gnp.concatenate(each) for each in zip(*leaves, strict=True)])
@@ -119,7 +119,9 @@ class _Sums:
 
     def combined(self, x: Sequence[Any], y: Sequence[Any]) -> list[Any]:
         """The function of pairs of elements; TraceError for other types than theirs."""
-        result = called("associative_scan", self.function, self.tree.build(x), self.tree.build(y))
+        result = call_user(
+            "associative_scan", self.function, self.tree.build(x), self.tree.build(y)
+        )
         found, tree = yielded(result, "the function of associative_scan")
         if tree != self.tree:
             raise refusal("associative_scan: the function must return what it is handed")

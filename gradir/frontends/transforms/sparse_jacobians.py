@@ -165,11 +165,11 @@ class SparseJacobian(Wrapped):
 
 
 def _named(method: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
-    def made(*args: Any, **kwargs: Any) -> Any:
+    def named(*args: Any, **kwargs: Any) -> Any:
         return method(*args, **kwargs)
 
-    made.__name__ = made.__qualname__ = f"sparse_jacobian_{function_name(function)}"
-    return made
+    named.__name__ = named.__qualname__ = f"sparse_jacobian_{function_name(function)}"
+    return named
 
 
 def _vector(value: Any, size: int, what: str, of: str) -> Tracer:

@@ -28,7 +28,7 @@ from gradir.frontends.transforms.jit import derived
 from gradir.gc_pause import paused_gc
 from gradir.passes.analysis.call_graph import callees_first, functions_by_name, uses_in
 from gradir.passes.batch.vmap import OnRows, on_rows
-from gradir.passes.differentiate.program import Program
+from gradir.passes.differentiate.program import ModuleFunctions
 
 Axes = Any
 """An axis, None for no axis, or tuples, lists and dicts of these that nest like the value."""
@@ -133,7 +133,7 @@ def _on_rows(trace: Trace, inner: Traced, size: int, rows: Sequence[bool]) -> On
     """The traced function on rows, in the trace."""
     module = inner.module.op
     with paused_gc():
-        program = Program(module)
+        program = ModuleFunctions(module)
         shared = [False] * len(inner.captured)
         made = on_rows(program, program.function(inner.name), size, [*rows, *shared], False)
         declared = {d.names[0] for d in trace.declarations}

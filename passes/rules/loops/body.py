@@ -141,7 +141,7 @@ def _sum_arguments(
 
 
 @dataclass(frozen=True)
-class Step:
+class CarriedValue:
     """A carried value in the forward code: an iteration's initial and yielded value, and the
     source loop's result."""
 
@@ -151,7 +151,7 @@ class Step:
 
 
 def keep_residuals(
-    body: Body, outside: Emitter, makers: Makers, op: Operation, steps: Sequence[Step]
+    body: Body, outside: Emitter, makers: Makers, op: Operation, steps: Sequence[CarriedValue]
 ) -> None:
     """Push the residuals at the end of the forward code, and pop them at the start of the backward
     code."""
@@ -190,7 +190,7 @@ def _keep_on_tape(
 
 
 def _take_following(
-    body: Body, kept: Sequence[SSAValue], steps: Sequence[Step]
+    body: Body, kept: Sequence[SSAValue], steps: Sequence[CarriedValue]
 ) -> dict[SSAValue, SSAValue]:
     """Arguments of the backward code for kept values that the next iteration starts from."""
     block, tapes = body.inner.backward, len(body.inner.tapes)

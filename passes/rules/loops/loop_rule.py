@@ -28,7 +28,7 @@ from gradir.passes.rules.loops.while_replay import (
 
 
 @dataclass(frozen=True)
-class Way:
+class LoopDerivation:
     """A way to differentiate loops: `forward` appends a loop and returns what `backward` needs to
     append the loop that reverses it."""
 
@@ -41,8 +41,8 @@ class LoopRule:
     """The structural rule of one kind of loops; `loop_of` finds the slots that change."""
 
     loop_of: Callable[[Differentiator, Any], ForLoop | WhileLoop]
-    taped: Way
-    replayed: Way
+    taped: LoopDerivation
+    replayed: LoopDerivation
 
     def forward(self, outer: Differentiator, op: Operation) -> Any:
         _check_policy(op)
@@ -58,19 +58,19 @@ class LoopRule:
         assert saved is not None
         return self._way(op).backward(outer, saved, cts)
 
-    def _way(self, op: Operation) -> Way:
+    def _way(self, op: Operation) -> LoopDerivation:
         return self.taped if loop_policy(op).kind.data == "store_all" else self.replayed
 
 
 FOR = LoopRule(
     ForLoop.of,
-    taped=Way(forward_taped, backward_taped),
-    replayed=Way(forward_replayed, backward_replayed),
+    taped=LoopDerivation(forward_taped, backward_taped),
+    replayed=LoopDerivation(forward_replayed, backward_replayed),
 )
 WHILE = LoopRule(
     WhileLoop.of,
-    taped=Way(forward_taped_while, backward_taped_while),
-    replayed=Way(forward_replayed_while, backward_replayed_while),
+    taped=LoopDerivation(forward_taped_while, backward_taped_while),
+    replayed=LoopDerivation(forward_replayed_while, backward_replayed_while),
 )
 
 

@@ -31,7 +31,7 @@ from gradir.passes.differentiate.tapes import TapeThread
 from gradir.passes.rules.loops.body import (
     Body,
     Border,
-    Step,
+    CarriedValue,
     differentiate_body,
     keep_limit,
     keep_residuals,
@@ -119,7 +119,7 @@ def _keep(outer: Differentiator, loop: ForLoop, body: Body, bounds: Bounds) -> l
     index = outer.primal(loop.index)
     makers: Makers = {index: lambda emitter: bounds.mirrored(body.number, outside, emitter)}
     steps = [
-        Step(slot.result, outer.primal(slot.argument), outer.primal(slot.handed_on))
+        CarriedValue(slot.result, outer.primal(slot.argument), outer.primal(slot.handed_on))
         for slot in loop.changing
     ]
     keep_residuals(body, outside, makers, loop.op, steps)

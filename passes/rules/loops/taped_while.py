@@ -35,7 +35,7 @@ from gradir.passes.differentiate.reverse_mode import Flowing
 from gradir.passes.differentiate.tapes import TapeThread
 from gradir.passes.rules.loops.body import (
     Body,
-    Step,
+    CarriedValue,
     differentiate_body,
     keep_limit,
     keep_residuals,
@@ -149,7 +149,7 @@ def _keep(
     loop: WhileLoop,
     body: Body,
     known: dict[SSAValue, Induction],
-    steps: Sequence[Step],
+    steps: Sequence[CarriedValue],
 ) -> None:
     """Let a region keep its residuals; `known` arguments are recomputed."""
     makers: Makers = {
@@ -159,10 +159,10 @@ def _keep(
     keep_residuals(body, outer.forward_emitter(loop.op), makers, loop.op, steps)
 
 
-def _steps(outer: Differentiator, loop: WhileLoop) -> list[Step]:
+def _steps(outer: Differentiator, loop: WhileLoop) -> list[CarriedValue]:
     """The initial and yielded values of the second region, where the first one forwards them."""
     return [
-        Step(p.result, outer.primal(p.argument), outer.primal(c.handed_on))
+        CarriedValue(p.result, outer.primal(p.argument), outer.primal(c.handed_on))
         for c, p in loop.handed_through()
     ]
 

@@ -11,7 +11,7 @@ Function = Callable[..., Any]
 
 
 class GradirFlow:
-    """`counted` is the policy of scan and fori_loop, `unbounded` that of while_loop."""
+    """`counted` is the policy of scan and fori_loop, `unbounded` the policy of while_loop."""
 
     cond, jit = staticmethod(gradir.cond), staticmethod(gradir.jit)
     grad, vmap = staticmethod(gradir.grad), staticmethod(gradir.vmap)

@@ -1,7 +1,7 @@
 """Derivatives inside of the program: of loops, in loops, and through both.
 
 A gradient that a body takes is a program with tapes of its own, which the gradient of the loop
-around it differentiates again. So the first order here is what is the second one elsewhere.
+around it differentiates again. So the first order here is the second one elsewhere.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ PROGRAMS: dict[str, Program] = {}
 class Program:
     """`function(xp, flow, *arguments)` is differentiated by all floating arguments.
 
-    `order` is that of the highest derivative checked. `tolerance` is relative to the largest
+    `order` is the highest derivative's, checked here. `tolerance` is relative to the largest
     component. `has_inner` says that the function differentiates by itself.
     """
 
@@ -57,11 +57,11 @@ class Program:
     def bound(self, xp: Any, flow: Any) -> Function:
         """The function of the arguments alone, under its own name."""
 
-        def called(*arguments: Any) -> Any:
+        def wrapper(*arguments: Any) -> Any:
             return self.function(xp, flow, *arguments)
 
-        called.__name__ = called.__qualname__ = self.name
-        return called
+        wrapper.__name__ = wrapper.__qualname__ = self.name
+        return wrapper
 
 
 def is_float(array: Array) -> bool:

@@ -21,7 +21,7 @@ ROWS = 3
 
 @dataclass(frozen=True)
 class Scope:
-    """The values that a statement may read; those of captured loops too."""
+    """The values that a statement may read, also from captured loops."""
 
     xp: Any
     flow: Any

@@ -4,7 +4,7 @@
 The programs run in Python's own loops on mpmath's numbers (plain.py). A central difference with a
 step of 1e-20 has an error of about 1e-40, and each order of derivatives costs 20 of the digits.
 
-A program's entry has its value and, by order, derivatives: all of the first order, those of the
+A program's entry has its value and, by order, derivatives: all of the first order, of the
 second along one direction and of the third along two, as a gradient for each active argument.
 """
 
@@ -103,7 +103,7 @@ class Differences:
         return total / (2 * self.step) ** len(lines)
 
     def gradient(self, program: Program, lines: Sequence[Sequence[Any]]) -> list[Any]:
-        """The gradient, or that of the derivative along some directions: a list by argument."""
+        """The gradient, or the gradient of the derivative along directions: a list by argument."""
         found: list[Any] = []
         for which, k in enumerate(program.active):
             part = np.zeros(program.arguments[k].shape)

@@ -1,8 +1,8 @@
 """Methods that run until they have converged, and steppers of differential equations.
 
 Their trips depend on the data, their conditions on residuals; steps are taken or refused. The
-derivative is that of the trips that were made: of Newton's method nearly that of the root, of
-bisection none but that of its last correction.
+derivative goes through the trips that were made: for Newton's method nearly the root's, for
+bisection none but its last correction's.
 """
 
 from __future__ import annotations

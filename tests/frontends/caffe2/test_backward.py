@@ -74,7 +74,7 @@ def test_forwarded_gradients() -> None:
 
 
 def test_contributions_are_in_reverse_order() -> None:
-    """Also those of one operator that reads a blob twice, and a seed, which is the first."""
+    """Also the two of one operator that reads a blob twice, and a seed, which is the first."""
     net = Net("net")
     net.Sqr("x", "a")
     net.Mul(["x", "x"], "b")
@@ -143,7 +143,7 @@ def test_one_slice_is_the_index_blob() -> None:
 
 
 def test_overwritten_versions() -> None:
-    """A version that is not the last is named with its number; what is dead has no gradient."""
+    """A version that is not the last is named with its number; dead blobs have no gradient."""
     net = Net("net")
     net.Sqr("x", "y")
     net.Exp("x", "x")
@@ -193,7 +193,7 @@ def test_names_that_are_taken() -> None:
 
 
 def test_devices_and_arguments() -> None:
-    """Those of the operator; of a sum those of its first contribution; of a seed, of its y."""
+    """The operator's; for a sum its first contribution's; for a seed its y's."""
     net = Net("net")
     net.Scale("x", "a", scale=3.0, device="cuda:1", name="first")
     net.Scale("x", "b", scale=2.0, device="cpu@node")

@@ -21,7 +21,7 @@ def named(case: dict[str, Any]) -> str:
     return case["name"]
 
 
-def made(case: dict[str, Any], strict: bool = False) -> Net:
+def case_net(case: dict[str, Any], strict: bool = False) -> Net:
     return net_of(case["name"], case["ops"], strict, list(case["inputs"]))
 
 
@@ -31,7 +31,7 @@ def test_gradients(case: dict[str, Any]) -> None:
     feeds, wanted = arrays(case["inputs"]), case.get("outputs", {})
     k = CASES.index(case)
     options: dict[str, Any] = {"is_exact": k % 2 == 0, "is_native": k % 3 == 0}
-    found, values = gradients(made(case), case["ys"], case["wrt"], feeds, [*wanted], **options)
+    found, values = gradients(case_net(case), case["ys"], case["wrt"], feeds, [*wanted], **options)
     for name, expected in case["grads"].items():
         assert np.shape(found[name]) == np.shape(expected)
         np.testing.assert_allclose(found[name], expected, rtol=1e-5, atol=1e-5)
@@ -42,12 +42,12 @@ def test_gradients(case: dict[str, Any]) -> None:
 @pytest.mark.parametrize("case", CASES, ids=named)
 def test_strict_versions(case: dict[str, Any]) -> None:
     """What Caffe2 refuses is refused, and all else is differentiated alike."""
-    net, ys = made(case, strict=True), dict.fromkeys(case["ys"])
+    net, ys = case_net(case, strict=True), dict.fromkeys(case["ys"])
     if "strict" in case:
         with pytest.raises(ERRORS[case["strict"]], match=case["strict"]):
             net.AddGradientOperators(ys)
     else:
-        other = made(case)
+        other = case_net(case)
         assert net.AddGradientOperators(ys) == other.AddGradientOperators(ys)
         assert net == other
 
@@ -55,7 +55,7 @@ def test_strict_versions(case: dict[str, Any]) -> None:
 @pytest.mark.parametrize("case", CASES, ids=named)
 def test_files(case: dict[str, Any]) -> None:
     """A net with its gradient operators is read back equal, from text and from bytes."""
-    net = made(case)
+    net = case_net(case)
     net.AddGradientOperators(dict.fromkeys(case["ys"]))
     for other in (Net.parse(str(net)), Net.parse(net.serialize())):
         assert other == net

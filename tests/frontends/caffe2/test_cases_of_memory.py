@@ -95,7 +95,7 @@ def lstm(h: Any, c: Any, w: Any, named: Callable[[Any], Any] = lambda x: x) -> t
 
 
 def loop_of(cell: str) -> Net:
-    """The net of a cell in a While, of which a count says the end."""
+    """The net of a cell in a While, which a count ends."""
     net, body, test = Net("lstm"), Net("body"), Net("test")
     body.add_op(cell, ["h", "c", "w"], ["h", "c"])
     body.Add(["t", "one"], "t")

@@ -299,7 +299,7 @@ def test_custom_op_exception(mode: str) -> None:
 
 @pytest.mark.parametrize("shape", ["left out", "wrong"])
 def test_custom_op_unassigned_grad(shape: str) -> None:
-    """The gradient of w is not written, or that of x gets another shape."""
+    """The gradient of w is not written, or x's gets another shape."""
 
     def forward(inputs: Any, outputs: Any, req: Any) -> None:
         outputs[0][...] = inputs[0] @ inputs[1].T + 0.1
@@ -360,15 +360,15 @@ def test_exec_sync_async_order() -> None:
     """c reads a before the operator that changes a copy of it; each completes once."""
     order: list[str] = []
 
-    def made(name: str, change: float, mode: str) -> Any:
+    def make_case_op(name: str, change: float, mode: str) -> Any:
         def forward(inputs: Any, outputs: Any, req: Any) -> None:
             order.append(name)
             outputs[0][...] = inputs[0] + change
 
         return gradir.custom_op(forward, same, exec=mode, name=f"case_{name}")
 
-    slow, fast = made("slow", 1.0, "async"), made("fast", 2.0, "sync")
-    inc = made("inc", 10.0, "async")
+    slow, fast = make_case_op("slow", 1.0, "async"), make_case_op("fast", 2.0, "sync")
+    inc = make_case_op("inc", 10.0, "async")
 
     def f(x: Any) -> Any:
         a = slow(x)

@@ -15,14 +15,14 @@ Build = Callable[[Net], object]
 X, Y = np.array([0.3, -0.2]), np.array([0.5, 0.7])
 
 
-def made(build: Build, strict: bool = False) -> Net:
+def built_net(build: Build, strict: bool = False) -> Net:
     net = Net("net", strict_versions=strict)
     build(net)
     return net
 
 
 def found(build: Build, y: str, feeds: dict[str, Any], strict: bool = False) -> dict[str, Any]:
-    net = made(build, strict)
+    net = built_net(build, strict)
     return gradients(net, {y: None}, list(feeds), feeds, is_exact=True, is_native=False)[0]
 
 
@@ -76,7 +76,7 @@ def test_versions(
     got = found(build, "y", feeds)
     for name, value in expected.items():
         np.testing.assert_allclose(got[name], value, rtol=1e-12)
-    strict = made(build, strict=True)
+    strict = built_net(build, strict=True)
     for refused in (strict.AddGradientOperators, IR(strict.ops, True).GetBackwardPass):
         with pytest.raises(VersionError, match=message):
             refused(["y"])
@@ -94,7 +94,7 @@ def test_right_in_both_modes(strict: bool) -> None:
         net.Mul(["h", "v"], "y")
 
     feeds = {name: np.array([value]) for name, value in (("x", 2.0), ("w", 3.0), ("v", 5.0))}
-    net = made(seeds, strict)
+    net = built_net(seeds, strict)
     got, _ = gradients(net, {"y": [1.0], "h": [100.0]}, ["x"], feeds, is_native=False)
     assert got["x"] == [315.0]
 
@@ -131,7 +131,7 @@ def test_dense_and_sparse_contributions() -> None:
         net.Add(["a", "b"], "y")
 
     table, rows = np.arange(6.0).reshape(3, 2), np.array([[1], [1]])
-    net = made(build)
+    net = built_net(build)
     got, _ = gradients(net, {"y": None}, ["E"], {"E": table, "i": rows}, is_native=False)
     np.testing.assert_allclose(got["E"], 2 * table + [[0, 0], [2, 2], [0, 0]])
     assert [op.device for op in net.ops if op.type in ("Sum", "ScatterAdd")] == ["cuda:1"]
@@ -144,7 +144,7 @@ def test_indices_of_any_shape() -> None:
         net.Gather(["E", "i"], "a")
         net.Gather(["E", "j"], "b")
 
-    net = made(build)
+    net = built_net(build)
     gradient: Any = net.AddGradientOperators({"a": "da", "b": "db"})["E"]
     i, j = np.array([[2, 0], [1, 1]]), np.array(2)
     feeds = {"E": np.ones((3, 2)), "i": i, "j": j}
@@ -162,7 +162,7 @@ def test_orphans() -> None:
         net.Sqr("x", "y")
 
     assert found(build, "y", {"x": Y})["x"].tolist() == [1.0, 1.4]
-    net = made(build, strict=True)
+    net = built_net(build, strict=True)
     for refused in (net.AddGradientOperators, IR(net.ops, True).GetBackwardPass):
         with pytest.raises(OrphanError, match='"auto" is an orphan'):
             refused(["y"])
@@ -205,7 +205,7 @@ def test_sums_of_broadcast_blobs() -> None:
 
     feeds = {"x": np.ones((2, 3)), "b": np.ones(3)}
     assert found(build, "y", feeds)["b"].tolist() == [2.0, 2.0, 2.0]
-    net = made(build)
+    net = built_net(build)
     name = net.AddGradientOperators(["y"])["b"]
     with pytest.raises(OperatorError, match=r'"b", which Add broadcasts from \[3\]; .*wrt=\["b"\]'):
         net.compile([name])(feeds)

@@ -236,7 +236,7 @@ def test_loops_in_branches_in_loops() -> None:
 
 
 def test_outputs_reach_nets_in_nets() -> None:
-    """A blob that an output lists, or that a nested net declares, is that of the net around."""
+    """A blob that an output lists, or that a nested net declares, is the one of the net around."""
     then = net_with(("Sqr", "x", "y"))
     inner, net = Net("inner"), Net("net")
     inner.If("few", ["y"], then_net=then, else_net=net_with(("Copy", "x", "y")))

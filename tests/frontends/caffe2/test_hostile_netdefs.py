@@ -152,7 +152,7 @@ TEXTS: tuple[Callable[[random.Random, bytes], bytes], ...] = (nested_text, repea
 
 @pytest.mark.parametrize("suffix", [".pb", ".pbtxt"])
 def test_hostile_files(suffix: str, tmp_path: Path) -> None:
-    """Announced lengths, depth and repetition cost no more than what is in the file."""
+    """Announced lengths, depth and repetition cost no more than the file's own content."""
     rng, net, path = random.Random(4), net_with_everything(), tmp_path / f"net{suffix}"
     is_text = suffix == ".pbtxt"
     content = str(net).encode() if is_text else net.serialize()

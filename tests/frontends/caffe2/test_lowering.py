@@ -24,7 +24,7 @@ def program(net: Net, y: str, wrt: list[str], specs: list[Spec], fetch: list[str
 
 
 def test_dense() -> None:
-    """tanh keeps its output, which is overwritten in the net; names are those of blobs."""
+    """tanh keeps its output, which is overwritten in the net; names are the blobs'."""
     rows: list[Any] = [("FC", ["x", "w", "b"], "y", {}), ("Tanh", "y", "y", {}),
             ("SumElements", "y", "loss", {})]  # fmt: skip
     specs = [Spec((4, 3), "float32"), Spec((2, 3), "float32"), Spec(2, "float32")]

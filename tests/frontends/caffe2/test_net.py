@@ -1,4 +1,4 @@
-"""Nets as objects: how they grow, what they read, what is fetched, and operators of one's own."""
+"""Nets as objects: how they grow, what they read and fetch, and operators of one's own."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_fetch() -> None:
 
 
 def test_run() -> None:
-    """It is compiled for the shapes of a call; what was compiled is kept."""
+    """It is compiled for the shapes of a call, and kept."""
     net, grads = mlp()
     run = net.compile(fetch=["loss", grads["w"]], threads=1)
     with pytest.raises(ArgumentError, match="compiled when it is called first"):

@@ -1,4 +1,4 @@
-"""NetDefs as text and as bytes: what is written is read back equal, what is none is refused."""
+"""NetDefs as text and as bytes: they are read back equal, other files are refused."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ def test_no_gradient(row: Row) -> None:
 
 
 def test_dropout() -> None:
-    """Its mask says what is kept, the gradient passes there; other operators draw others."""
+    """Its mask marks kept elements, where the gradient passes; other operators draw others."""
     x = np.arange(1.0, 2001.0)
     net = Net("net")
     net.Dropout("x", ["y", "mask"], ratio=0.25)

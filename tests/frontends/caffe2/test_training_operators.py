@@ -48,7 +48,7 @@ def test_fills(
 
 
 def test_fills_like_constants() -> None:
-    """A constant without a type gives its shape alone; a dtype is the type of what is drawn."""
+    """A constant without a type gives its shape alone; a dtype is the type of the draws."""
     net = Net("net")
     net.ConstantFill([], "c", shape=[3], value=1.0)
     net.GaussianFill("c", "x", std=0.0, mean=2.0)

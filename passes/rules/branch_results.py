@@ -26,7 +26,7 @@ from gradir.dialects.grad.grad import zero
 
 
 @dataclass(frozen=True)
-class ResultPlace:
+class BranchResultPlace:
     """The result that holds a value, and the value's first element in a shared row."""
 
     result: int
@@ -38,7 +38,7 @@ class BranchResults:
     """The types of the results, and for each branch the place of each of its values."""
 
     types: list[Attribute]
-    places: list[list[ResultPlace]]
+    places: list[list[BranchResultPlace]]
 
     @staticmethod
     def of(branches: Sequence[Sequence[Attribute]]) -> BranchResults:
@@ -47,7 +47,7 @@ class BranchResults:
         rows = _rows(numbered)
         types: list[Attribute] = []
         numbers: dict[_Key | _Row, int] = {}
-        places: list[list[ResultPlace]] = []
+        places: list[list[BranchResultPlace]] = []
         for branch, keys in enumerate(numbered):
             places.append([])
             for key in keys:
@@ -56,7 +56,7 @@ class BranchResults:
                 if which not in numbers:
                     numbers[which] = len(types)
                     types.append(type_)
-                places[-1].append(ResultPlace(numbers[which], offset))
+                places[-1].append(BranchResultPlace(numbers[which], offset))
         return BranchResults(types, places)
 
     def filled(self, branch: int, values: Sequence[SSAValue], emitter: Emitter) -> list[SSAValue]:

@@ -18,7 +18,7 @@ import gradir
 from gradir.dialects.base.shapes import is_tensor, shape_of
 from gradir.dialects.grad.grad import ZeroOp
 from gradir.dialects.grad.tape import TapeNewOp
-from gradir.passes.rules.branch_results import BranchResults, ResultPlace
+from gradir.passes.rules.branch_results import BranchResults, BranchResultPlace
 from gradir.testing import check_grads
 
 
@@ -62,7 +62,7 @@ def test_layouts(name: str) -> None:
 
 
 def elements_of(
-    type_: Attribute, place: ResultPlace, types: Sequence[Attribute]
+    type_: Attribute, place: BranchResultPlace, types: Sequence[Attribute]
 ) -> set[tuple[int, int]]:
     """The elements of results that a value takes, which are there."""
     result = types[place.result]

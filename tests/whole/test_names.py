@@ -15,11 +15,6 @@ OPS_MAY_BE_IN = ("dialects",)
 ERRORS = "gradir/errors.py"
 ERROR_FILES = {ERRORS, "dialects/base/diagnostics.py"}
 
-# To be renamed, and then removed here.
-LEFT = {
-    "Store": {"gradir/cache/memory.py", "gradir/codegen/nests/streams.py"},
-}
-
 
 @dataclass(frozen=True)
 class Definition:
@@ -81,7 +76,7 @@ def product() -> dict[str, str]:
 
 
 def test_a_class_name_has_one_meaning() -> None:
-    assert wrong_names(product()) == LEFT
+    assert wrong_names(product()) == {}
 
 
 API, PASS = "gradir/api.py", "passes/fusion/fuse.py"

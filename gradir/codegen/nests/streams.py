@@ -67,7 +67,7 @@ def _fits(write: LinearWrite, one: Pass, least: int) -> bool:
 
 
 @dataclass(frozen=True)
-class Store:
+class StreamedStore:
     """A vector of an output, and where it goes."""
 
     kind: str
@@ -97,7 +97,7 @@ class Streams:
         # streaming stores are not ordered by what other threads wait for
         f.call("void", "@llvm.x86.sse.sfence", "")
 
-    def store(self, stores: Sequence[Store]) -> None:
+    def store(self, stores: Sequence[StreamedStore]) -> None:
         """Full vectors into some of the outputs."""
         if not stores:
             return

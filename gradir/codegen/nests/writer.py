@@ -13,7 +13,7 @@ from gradir.codegen.nests.arguments import BodyArguments
 from gradir.codegen.nests.items import PassItems
 from gradir.codegen.nests.loops import PassLoops
 from gradir.codegen.nests.space import LinearWrite, Pass
-from gradir.codegen.nests.streams import Store, Streams, bytes_moved
+from gradir.codegen.nests.streams import StreamedStore, Streams, bytes_moved
 from gradir.codegen.text.functions import Needs
 from gradir.codegen.text.target import MachineTarget
 from gradir.codegen.text.writer import FunctionWriter
@@ -67,7 +67,7 @@ class PassWriter:
     def store_plain(self, values: Sequence[LlvmValue | None], shift: int, mask: str | None) -> None:
         """Write the outputs that are not combined."""
         lanes, f = self.lanes, self.f
-        streamed: list[Store] = []
+        streamed: list[StreamedStore] = []
         for w in self.one.writes:
             if w.combiner != "none" or w.in_memory:
                 continue
@@ -77,7 +77,7 @@ class PassWriter:
             address = self._in_chunk(w, address)
             stride = w.offset.coefficients[self.one.vector_dim]
             if mask is None and w.pointer in self.streams.pointers:
-                streamed.append(Store(w.kind, lanes, address, value))
+                streamed.append(StreamedStore(w.kind, lanes, address, value))
             else:
                 f.store_strided(w.kind, lanes, address, stride, value, mask)
         self.streams.store(streamed)

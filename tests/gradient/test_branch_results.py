@@ -18,7 +18,7 @@ import gradir
 from gradir.dialects.base.shapes import is_tensor, shape_of
 from gradir.dialects.grad.grad import ZeroOp
 from gradir.dialects.grad.tape import TapeNewOp
-from gradir.passes.rules.branch_results import BranchResults, BranchResultPlace
+from gradir.passes.rules.branch_results import BranchResultPlace, BranchResults
 from gradir.testing import check_grads
 
 

@@ -254,7 +254,7 @@ ROOMS = {
         *("rules", "rules.loops", "gradient", "batch", "lower", "training", "fusion", "buffers"),
     ),
     "gradir/codegen": (
-        *("text", "vector_math", "bodies", "nests", "contractions", "programs", "rows"),
+        *("costs", "text", "vector_math", "bodies", "nests", "contractions", "programs", "rows"),
         *("driver", "scratch"),
     ),
     "gradir/frontends": (

@@ -24,6 +24,7 @@ from typing import cast
 from xdsl.dialects.builtin import IntegerAttr, MemRefType
 from xdsl.ir import Attribute
 
+from gradir.codegen import costs
 from gradir.codegen.contractions.choose_tiles import plan_product
 from gradir.codegen.contractions.chunks import (
     Chunks,
@@ -52,10 +53,6 @@ from gradir.dialects.base.diagnostics import LocatedError
 from gradir.dialects.loopnest.loopnest import ContractOp
 from gradir.dialects.loopnest.rows import RowsOp
 from gradir.passes.analysis.contraction_chains import copied_factors, is_single_chain
-
-# Nanoseconds, as measured: to pack a byte, to multiply and add a vector, to load one of the right
-# factor (once for each tile of rows), to load it out of squares that are transposed.
-PACK_COST, MULTIPLY_COST, LOAD_COST, TRANSPOSED_LOAD_COST = 0.1, 0.11, 0.5, 1.0
 
 
 def emit_contract(op: ContractOp, name: str, target: MachineTarget, threads: int) -> Kernel:
@@ -211,7 +208,7 @@ def _emit_tiled(
         needs=needs,
     )
     phases = tuple(
-        KernelPhase(f"{name}.{phase.suffix}", phase.items, _cost(plan, phase, epilogue.cost))
+        KernelPhase(f"{name}.{phase.suffix}", phase.items, _phase_cost(plan, phase, epilogue.cost))
         for phase in plan.phases
     )
     return Kernel.of(text, phases, needs)
@@ -226,12 +223,13 @@ def _parameters(op: ContractOp, is_swapped: bool) -> str:
     return ", ".join([*names, "ptr noalias %scratch", "ptr %error", "i64 %begin", "i64 %end"])
 
 
-def _cost(plan: ProductPlan, phase: ProductPhase, epilogue_cost: float) -> float:
+def _phase_cost(plan: ProductPlan, phase: ProductPhase, epilogue_cost: float) -> float:
     """Nanoseconds of one phase on one thread."""
     c = plan.product
     if not phase.flops:
-        return phase.bytes * PACK_COST
+        return phase.bytes * costs.PACK_BYTE_COST
     vectors = prod(c.batch) * -(-c.n // plan.lanes)
-    load = TRANSPOSED_LOAD_COST if plan.pack_rhs == "registers" else LOAD_COST
-    steps = c.m * MULTIPLY_COST + plan.row_panels * load
+    is_turned = plan.pack_rhs == "registers"
+    load = costs.TRANSPOSED_LOAD_COST if is_turned else costs.PANEL_LOAD_COST
+    steps = c.m * costs.MULTIPLY_COST + plan.row_panels * load
     return vectors * (c.k * steps + c.m * epilogue_cost)

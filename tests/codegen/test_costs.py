@@ -51,7 +51,8 @@ def test_costs_do_not_fix_bits() -> None:
 
 
 def test_costs_are_positive_numbers() -> None:
-    assert all(isinstance(n, int | float) and n > 0 for name, n in vars(costs).items() if name.isupper())
+    numbers = [value for name, value in vars(costs).items() if name.isupper()]
+    assert all(isinstance(n, int | float) and n > 0 for n in numbers)
 
 
 HELD = {

@@ -18,14 +18,10 @@ from xdsl.ir import Attribute, Block, SSAValue
 
 from gradir.dialects.base.access import Access, Row, constant_row, dim_row
 from gradir.dialects.base.shapes import is_float, tensor
+from gradir.dialects.base.sum_order import FACTORS_OVER_PARTS, PART_STEPS
 from gradir.dialects.base.value import Emitter
 from gradir.dialects.building.nests import Body, Read, argument_type, emit_loop, nest, unchanged
 from gradir.dialects.loopnest.loopnest import ContractOp, Output
-
-# The most products of a part; a sum that is cut has at least two parts.
-PART_STEPS = 4096
-# How many times more elements the factors have than all parts of the result.
-FACTORS_OVER_PARTS = 32
 
 
 def contract(

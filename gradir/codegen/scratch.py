@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, i8, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
-from gradir.codegen.driver.kernel_key import kernel_key
+from gradir.codegen.kernel_key import kernel_key
 from gradir.codegen.nests.kernel import nest_scratch_bytes
 from gradir.codegen.text.target import MachineTarget
 from gradir.dialects.base.attribute_names import THREADS
@@ -27,12 +27,10 @@ from gradir.passes.buffers.plan_memory import check_on_buffers
 from gradir.passes.buffers.state import alloc_of
 
 if TYPE_CHECKING:
-    from gradir.codegen.contractions.kernel import contract_scratch_bytes
+    from gradir.codegen.contractions.plan import contract_scratch_bytes
     from gradir.codegen.rows.kernel import rows_scratch_bytes
 else:
-    contract_scratch_bytes = deferred(
-        "gradir.codegen.contractions.kernel", "contract_scratch_bytes"
-    )
+    contract_scratch_bytes = deferred("gradir.codegen.contractions.plan", "contract_scratch_bytes")
     rows_scratch_bytes = deferred("gradir.codegen.rows.kernel", "rows_scratch_bytes")
 
 
@@ -48,7 +46,7 @@ def allocate_scratch(module: ModuleOp, target: MachineTarget, threads: int) -> N
                 function,
             )
         check_on_buffers(function, "gradir-allocate-scratch")
-    # of equal ops, one is planned
+    # of equal nests, one is planned
     sizes: dict[Hashable, int] = {}
     for op in list(module.walk()):
         if isinstance(op, RowsOp):
@@ -56,22 +54,14 @@ def allocate_scratch(module: ModuleOp, target: MachineTarget, threads: int) -> N
             # of its blocks and sums; its nests have none
             if size := rows_scratch_bytes(op, target, threads):
                 op.take_scratch(_alloc(op, size))
-        elif isinstance(op, LoopOp) and _may_want_scratch(op):
-            if isinstance(op, ContractOp):
-                op.attributes[THREADS] = IntegerAttr(threads, i64)
+        elif isinstance(op, ContractOp) and _may_want_scratch(op):
+            op.attributes[THREADS] = IntegerAttr(threads, i64)
+            _attach(op, contract_scratch_bytes(op, target, threads))
+        elif isinstance(op, NestOp) and _may_want_scratch(op):
             key = kernel_key(op, op.operands)
-            size = sizes.get(key)
-            if size is None:
-                size = sizes[key] = _scratch_bytes(op, target, threads)
-            if size:
-                _attach(op, size)
-
-
-def _scratch_bytes(op: LoopOp, target: MachineTarget, threads: int) -> int:
-    if isinstance(op, ContractOp):
-        return contract_scratch_bytes(op, target, threads)
-    assert isinstance(op, NestOp)
-    return nest_scratch_bytes(op, target)
+            if key not in sizes:
+                sizes[key] = nest_scratch_bytes(op, target)
+            _attach(op, sizes[key])
 
 
 def _may_want_scratch(op: LoopOp) -> bool:
@@ -93,6 +83,9 @@ def _alloc(op: Operation, size: int) -> SSAValue:
 
 
 def _attach(op: LoopOp, size: int) -> None:
+    """Give an op the scratch memory that it wants."""
+    if not size:
+        return
     scratch = _alloc(op, size)
     block = op.parent
     assert block is not None

@@ -10,10 +10,8 @@ from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float6
 from xdsl.ir import Attribute
 
 from gradir.dialects.base.access import Access
+from gradir.dialects.base.sum_order import LONG_SUM
 from gradir.dialects.loopnest.loopnest import ContractOp, ShapedType
-
-# Dot products from this length on are vectorized along k.
-LONG_SUM = 32
 
 
 def is_single_chain(op: ContractOp) -> bool:

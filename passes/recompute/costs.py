@@ -1,4 +1,8 @@
-"""The cost of an op in flops and bytes, read off its loop nests: no op declares its own."""
+"""The cost of an op in flops and bytes, read off its loop nests: no op declares its own.
+
+Not the costs of code generation (`gradir/codegen/costs.py`), which passes do not know: these choose
+what derivatives keep, on tensors, before there is code and alike on all machines.
+"""
 
 from __future__ import annotations
 

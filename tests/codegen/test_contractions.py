@@ -17,17 +17,18 @@ from runtime_harness import (
     memref,
     parse,
 )
-from xdsl.dialects.builtin import IntegerAttr
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, i64
 
-from gradir.codegen.contractions.kernel import (
-    THREADS,
-    contract_scratch_bytes,
-    emit_contract,
-)
+import gradir
+from gradir.codegen.contractions import plan
+from gradir.codegen.contractions.kernel import THREADS, emit_contract
+from gradir.codegen.contractions.plan import contract_scratch_bytes
 from gradir.codegen.driver.program import emit_program
 from gradir.codegen.text.target import host
+from gradir.compiler.pipeline import Machine, run_stages
 from gradir.dialects.base.diagnostics import LocatedError
 from gradir.dialects.loopnest.loopnest import ContractOp
+from gradir.symbols import function_named
 
 DTYPES: dict[str, Any] = {
     "f64": np.float64,
@@ -273,6 +274,41 @@ def test_the_planned_number_of_threads_is_read():
     planned.attributes[THREADS] = IntegerAttr(0, 64)
     with pytest.raises(LocatedError, match=r"gradir.threads must be a positive number, got 0"):
         emit_contract(planned, "k", host(), 1)
+
+
+@pytest.mark.parametrize("kind", ["f32", "i32"])
+def test_a_contraction_is_planned_once(kind: str, monkeypatch: pytest.MonkeyPatch):
+    """For its scratch memory and for its code; equal contractions share the plan."""
+    planned: list[ContractOp] = []
+    make_plan = plan._plan
+
+    def noted(op: ContractOp, *machine: Any) -> plan.ContractionPlan:
+        planned.append(op)
+        return make_plan(op, *machine)
+
+    monkeypatch.setattr(plan, "_plan", noted)
+    monkeypatch.setattr(plan, "_plans", {})
+    square, long = f"tensor<30x30x{kind}>", f"tensor<30x40x{kind}>"
+    module = gradir.parse(f"""
+      func.func @f(%a: {square}, %b: {long}) -> {long} {{
+        %0 = array.matmul %a, %a : {square}, {square} -> {square}
+        %1 = array.matmul %0, %b : {square}, {long} -> {long}
+        %2 = array.matmul %0, %1 : {square}, {long} -> {long}
+        func.return %2 : {long}
+      }}
+    """).op
+    run_stages(module, Machine(host(), 2))
+    emit_program(function_named(module, "f"), host(), 2)
+    assert len(planned) == 2
+
+
+def test_a_plan_follows_the_op():
+    """An op that changes has another plan, whatever was planned before."""
+    op = contraction_of(product(64, 64, 64, "nn", "f32", "f32"))
+    before = plan.plan_contraction(op, host(), 1)
+    assert plan.plan_contraction(op, host(), 1) is before
+    op.properties["bounds"] = DenseArrayBase.from_list(i64, [*op.extents[:-1], 32])
+    assert plan.plan_contraction(op, host(), 1) != before
 
 
 def test_a_kernel_tells_its_cost():

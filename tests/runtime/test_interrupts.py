@@ -15,7 +15,7 @@ import pytest
 from runtime_harness import resident_bytes
 
 import gradir
-from gradir.codegen.text.polls import FUEL
+from gradir.codegen.costs import FUEL
 from gradir.errors import HostCallError
 
 Array = np.ndarray[Any, np.dtype[Any]]

@@ -254,8 +254,8 @@ ROOMS = {
         *("rules", "rules.loops", "gradient", "batch", "lower", "training", "fusion", "buffers"),
     ),
     "gradir/codegen": (
-        *("text", "vector_math", "bodies", "nests", "contractions", "programs", "rows"),
-        *("driver", "scratch"),
+        *("costs", "kernel_key", "text", "vector_math", "bodies", "nests", "contractions"),
+        *("programs", "rows", "driver", "scratch"),
     ),
     "gradir/frontends": (
         *(

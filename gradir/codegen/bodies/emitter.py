@@ -18,7 +18,7 @@ from typing import cast
 from xdsl.dialects import arith
 from xdsl.ir import Block, Operation, SSAValue
 
-from gradir.codegen.bodies.op_table import OPS, VECTOR_MATH, cost
+from gradir.codegen.bodies.op_table import OPS, VECTOR_MATH, op_cost
 from gradir.codegen.text.errors import report_error
 from gradir.codegen.text.kinds import kind_of, llvm_type
 from gradir.codegen.text.writer import FunctionWriter
@@ -85,7 +85,7 @@ def uniform_values(block: Block, arguments: set[SSAValue], vector_dim: int) -> s
 
 def body_cost(ops: Iterable[Operation]) -> float:
     """Roughly the nanoseconds that these ops take for one vector."""
-    return sum(cost(op) for op in ops)
+    return sum(map(op_cost, ops))
 
 
 class BodyEmitter:

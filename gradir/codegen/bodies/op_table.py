@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from xdsl.dialects import arith, math
+from xdsl.dialects import arith, math, memref
 from xdsl.ir import Operation
 
+from gradir.codegen import costs
 from gradir.codegen.text.instructions import Instructions
 from gradir.codegen.text.kinds import (
     attribute_literal,
@@ -25,6 +26,7 @@ from gradir.codegen.text.kinds import (
 )
 from gradir.codegen.vector_math import symbol
 from gradir.dialects.loopnest import special
+from gradir.dialects.loopnest.body_ops import LoadOp, StoreOp
 
 Emit = Callable[[Instructions, Operation, Sequence[str], int], str]
 
@@ -412,27 +414,34 @@ OPS: dict[type[Operation], Emit] = {
     **{op: _vector_math(name) for op, name in VECTOR_MATH.items()},
 }
 
-# Nanoseconds of one vector operation, roughly; every op not listed takes CHEAP_COST.
-CHEAP_COST = 0.2
+_INTEGER_DIVISIONS = (
+    arith.DivSIOp, arith.DivUIOp, arith.RemSIOp, arith.RemUIOp, arith.FloorDivSIOp
+)  # fmt: skip
+# Every op that is not listed takes CHEAP_COST.
 _COSTS: dict[type[Operation], float] = {
     arith.ConstantOp: 0.0,
-    arith.DivfOp: 1.0,
-    special.RemainderOp: 60.0,
-    math.SqrtOp: 1.0,
-    math.RsqrtOp: 2.0,
-    **dict.fromkeys(
-        (arith.DivSIOp, arith.DivUIOp, arith.RemSIOp, arith.RemUIOp, arith.FloorDivSIOp), 30.0
-    ),
-    **dict.fromkeys(VECTOR_MATH, 3.0),
-    **dict.fromkeys((math.AsinhOp, math.AcoshOp, math.AtanhOp, math.Atan2Op), 6.0),
-    math.PowFOp: 20.0,
-    math.FPowIOp: 25.0,
-    math.CbrtOp: 30.0,
-    math.IPowIOp: 60.0,
+    arith.DivfOp: costs.DIVISION_COST,
+    special.RemainderOp: costs.REMAINDER_COST,
+    math.SqrtOp: costs.SQUARE_ROOT_COST,
+    math.RsqrtOp: costs.RECIPROCAL_ROOT_COST,
+    **dict.fromkeys(_INTEGER_DIVISIONS, costs.INTEGER_DIVISION_COST),
+    **dict.fromkeys(VECTOR_MATH, costs.MATH_COST),
+    **dict.fromkeys((math.AsinhOp, math.AcoshOp, math.AtanhOp, math.Atan2Op), costs.LONG_MATH_COST),
+    math.PowFOp: costs.FLOAT_POWER_COST,
+    math.FPowIOp: costs.INTEGER_EXPONENT_COST,
+    math.CbrtOp: costs.CUBE_ROOT_COST,
+    math.IPowIOp: costs.INTEGER_POWER_COST,
 }
 
 
-def cost(op: Operation) -> float:
+def op_cost(op: Operation) -> float:
     """Roughly the nanoseconds that a vector of this op takes."""
     kind = kind_of(op.results[0].type) if op.results else "i1"
-    return _COSTS.get(type(op), CHEAP_COST) * (2 if is_float(kind) and bits_of(kind) == 16 else 1)
+    is_half = is_float(kind) and bits_of(kind) == 16
+    return _COSTS.get(type(op), costs.CHEAP_COST) * (costs.HALF_FACTOR if is_half else 1)
+
+
+def number_cost(op: Operation) -> float:
+    """Roughly the nanoseconds of an op of a program or a driver, on a number or a vector."""
+    is_access = isinstance(op, LoadOp | StoreOp | memref.LoadOp | memref.StoreOp)
+    return costs.MEMORY_COST if is_access else op_cost(op)

@@ -1,7 +1,6 @@
 """Choosing the tile, the blocks and the packing of a product from a small cost model.
 
-Costs are clock cycles of a core that starts two vector multiply-adds, of four cycles latency, and
-two vector loads a cycle. Only ratios matter, so one model serves all targets.
+Only ratios of costs matter here, so one model serves all targets.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from dataclasses import replace
 from functools import lru_cache
 from math import gcd, prod
 
+from gradir.codegen import costs
 from gradir.codegen.contractions.product_plan import (
     Operand,
     Packing,
@@ -21,17 +21,10 @@ from gradir.codegen.contractions.product_plan import (
 from gradir.codegen.text.kinds import bytes_of
 from gradir.codegen.text.target import MachineTarget
 
-LATENCY = 4.0
-LOAD_COST, LINE_COST = 0.1, 0.2  # what loads and new lines cost although they overlap
-TILE_OVERHEAD = 20.0
-VECTOR_OVERHEAD = 2.0  # of one accumulator: to memory, back, and out through the epilogue
-CODE_COST = 0.001  # per accumulator: of two shapes that are as fast take the one with less code
-GROUP_COST = 0.005
-COPY_COST, TRANSPOSE_COST = 3.0, 6.0  # of packing one vector
-BARRIER_COST = 4000.0
 SHAPES_TO_COMPARE = 4
 DIRECT_ROWS = 96  # below so many rows reading a right operand in place is always cheaper
 STREAM_ROWS = 512  # from so many rows on it pays to pack one that the L2 cache cannot hold
+LATENCY_CYCLES = round(costs.LATENCY_COST / costs.CYCLE)
 STREAMS = 16  # columns read side by side that caches and their prefetchers can follow
 # Rows far apart of which a tile reads a line or a few: a block of them is swept from end to end, so
 # that prefetchers follow and translations of pages stay. More at a time halve the speed, or worse.
@@ -86,7 +79,7 @@ def _transposing(c: Product, target: MachineTarget, threads: int) -> ProductPlan
     """One row tile: each block of the right operand is needed once, so it is not stored."""
     lanes = target.vector_bytes // c.accumulator_bytes
     # enough chains to hide their latency, but few columns, each of which is a stream in memory
-    vectors = max(1, min(STREAMS // lanes, -(-int(LATENCY) // c.m), -(-c.n // lanes)))
+    vectors = max(1, min(STREAMS // lanes, -(-LATENCY_CYCLES // c.m), -(-c.n // lanes)))
     panels = -(-c.n // (vectors * lanes))
     group = panels if threads == 1 else -(-panels // (4 * threads))
     distance = gcd(c.lhs.row_stride * bytes_of(c.lhs.element), L1_WAY_BYTES)
@@ -97,7 +90,7 @@ def _transposing(c: Product, target: MachineTarget, threads: int) -> ProductPlan
 
 
 def _shapes(c: Product, target: MachineTarget) -> Iterator[tuple[float, int, int]]:
-    """(cycles, height, vectors) of the tile shapes that fit the registers."""
+    """(cost, height, vectors) of the tile shapes that fit the registers."""
     lanes = target.vector_bytes // c.accumulator_bytes
     columns = -(-c.n // lanes)
     for vectors in range(1, min(columns, target.vector_registers // 2) + 1):
@@ -106,8 +99,8 @@ def _shapes(c: Product, target: MachineTarget) -> Iterator[tuple[float, int, int
         heights = {-(-c.m // -(-c.m // height)) for height in range(1, min(limit, c.m) + 1)}
         for height in heights:
             full = c.n // (vectors * lanes) * _tile_cost(c, height, vectors)
-            cycles = -(-c.m // height) * (full + (_tile_cost(c, height, tail) if tail else 0))
-            yield cycles * (1 + CODE_COST * height * vectors), height, vectors
+            cost = -(-c.m // height) * (full + (_tile_cost(c, height, tail) if tail else 0))
+            yield cost * (1 + costs.CODE_PART * height * vectors), height, vectors
 
 
 def _highest(c: Product, target: MachineTarget, vectors: int) -> int:
@@ -120,15 +113,15 @@ def _highest(c: Product, target: MachineTarget, vectors: int) -> int:
 
 
 def _tile_cost(c: Product, height: int, vectors: int, blocks: int = 1) -> float:
-    overhead = TILE_OVERHEAD + VECTOR_OVERHEAD * height * vectors
+    overhead = costs.TILE_COST + costs.ACCUMULATOR_COST * height * vectors
     return c.k * _step_cost(height, vectors) + blocks * overhead
 
 
 def _step_cost(height: int, vectors: int) -> float:
     """One k of one tile; a row crosses into a new line once in many k."""
     loads, lines = height + vectors, height / 16 + vectors
-    busy = max(height * vectors / 2, loads / 2, LATENCY)
-    return busy + LOAD_COST * loads + LINE_COST * lines
+    busy = max(costs.START_COST * max(height * vectors, loads), costs.LATENCY_COST)
+    return busy + costs.OVERLAPPED_LOAD_COST * loads + costs.LINE_COST * lines
 
 
 def _variants(
@@ -238,19 +231,19 @@ def _packings(p: ProductPlan) -> list[Packing]:
 
 
 def product_cost(p: ProductPlan, threads: int) -> float:
-    """Estimated cycles until the last thread is done."""
+    """Estimated nanoseconds until the last thread is done, to compare plans of one product."""
     c = p.product
     tail = _tile_cost(c, p.height, len(p.tail), p.k_blocks) if p.tail else 0.0
     row = p.full_panels * _tile_cost(c, p.height, p.vectors, p.k_blocks) + tail
-    cycles = prod(c.batch) * p.row_panels * row
-    cycles *= 1 + CODE_COST * p.height * p.vectors + GROUP_COST * (p.groups - 1)
+    tiles = prod(c.batch) * p.row_panels * row
+    tiles *= 1 + costs.CODE_PART * p.height * p.vectors + costs.GROUP_PART * (p.groups - 1)
     busy = -(-p.units // threads) / p.units
-    moved = COPY_COST if c.rhs.column_stride == 1 else TRANSPOSE_COST
+    moved = costs.COPY_COST if c.rhs.column_stride == 1 else costs.TRANSPOSE_COST
     pack = moved * p.packed_rhs_elements / p.lanes
     if p.pack_rhs == "shared":
-        barrier = BARRIER_COST if threads > 1 else 0.0
-        return cycles * busy + prod(p.rhs_batch) * pack / threads + barrier
+        barrier = costs.PACKED_BARRIER_COST if threads > 1 else 0.0
+        return tiles * busy + prod(p.rhs_batch) * pack / threads + barrier
     if p.pack_rhs == "private":
         groups = -(-prod(c.batch) * p.groups // threads)
-        return cycles * busy + groups * pack / p.groups
-    return cycles * busy
+        return tiles * busy + groups * pack / p.groups
+    return tiles * busy

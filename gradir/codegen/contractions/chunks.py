@@ -30,7 +30,6 @@ from gradir.codegen.contractions.steps import (
     hands_on_the_sum,
     memory_type,
     parameters,
-    scratch_behind,
     sums_of,
     tiled_steps,
 )
@@ -140,12 +139,12 @@ def _bare(op: ContractOp) -> ContractOp:
         output = sums_of(op, "none").output
     return ContractOp(
         op.extents, factors, op.input_accesses[:2], [output], body, op.input_pads[:2],
-        buffers=Block(arg_types=[output.type]).args, scratch=scratch_behind(op, 0), roles=op.roles,
+        buffers=Block(arg_types=[output.type]).args, roles=op.roles,
     )  # fmt: skip
 
 
 def _chunks(op: ContractOp, dim: int, size: int) -> Chunks:
-    """The contraction of one chunk, with all scratch memory of the whole one."""
+    """The contraction of one chunk."""
     count = op.extents[dim] // size
     outputs: list[SSAValue | None] = [*op.outputs] or [None] * len(op.output_types)
     accesses = [*map(lambda a: cast(Access, a), op.input_accesses), *op.output_accesses]
@@ -170,7 +169,6 @@ def _chunks(op: ContractOp, dim: int, size: int) -> Chunks:
         op.body.clone(),
         op.input_pads,
         buffers=buffers,
-        scratch=scratch_behind(op, 0),
         roles=op.roles,
     )
     sizes = [prod(t.get_shape()) * _bytes(t.element_type) for t in parts]

@@ -14,19 +14,14 @@ from math import prod
 from typing import cast
 
 from gradir.codegen.bodies.emitter import element_kind
-from gradir.codegen.contractions.choose_tiles import plan_product, product_cost
+from gradir.codegen.contractions.choose_tiles import PAGE_BYTES, plan_product, product_cost
 from gradir.codegen.contractions.product_plan import Operand, Product
+from gradir.codegen.costs import CLOSE_COST, FAR_ROWS_PART, SCATTER_COST, TURN_COST
 from gradir.codegen.text.kinds import bytes_of, kind_of
 from gradir.codegen.text.target import MachineTarget
 from gradir.codegen.text.writer import CLOSE_STRIDE, LINE_BYTES
 from gradir.dialects.base.access import Access
 from gradir.dialects.loopnest.loopnest import ContractOp, IndexOp, ShapedType
-
-# Cycles to store one element of a vector whose elements lie apart, far or close, and to transpose
-# one before it is stored.
-SCATTER_COST, CLOSE_COST, TURN_COST = 2.5, 0.3, 0.3
-# The part by which rows that lie in lines of their own, and in pages, make a contraction slower.
-FAR_ROWS_COST, PAGE_BYTES = 0.05, 4096
 
 
 @dataclass(frozen=True)
@@ -67,12 +62,12 @@ def tiling(op: ContractOp, target: MachineTarget) -> Tiling:
 
 
 def _cost(op: ContractOp, one: Tiling, target: MachineTarget) -> float:
-    """Estimated cycles, with those of stores that are no whole vectors."""
+    """Estimated nanoseconds, with those of stores that are no whole vectors."""
     c = one.product
     results = prod(c.batch) * c.m * c.n
     total = product_cost(plan_product(c, target), 1)
     apart = abs(c.lhs.row_stride) * bytes_of(c.lhs.element)
-    total *= 1 + FAR_ROWS_COST * (min(apart / LINE_BYTES, 1) + min(apart / PAGE_BYTES, 1))
+    total *= 1 + FAR_ROWS_PART * (min(apart / LINE_BYTES, 1) + min(apart / PAGE_BYTES, 1))
     if one.is_turned:
         total += TURN_COST * results
     for steps in _output_strides(op):

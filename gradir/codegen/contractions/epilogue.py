@@ -16,6 +16,7 @@ from gradir.codegen.bodies.emitter import (
 )
 from gradir.codegen.contractions.dims import Tiling
 from gradir.codegen.contractions.finish import ResultPlace
+from gradir.codegen.costs import EPILOGUE_ACCESS_COST
 from gradir.codegen.text.kinds import kind_of
 from gradir.codegen.text.writer import FunctionWriter
 from gradir.dialects.base.access import Access
@@ -28,7 +29,8 @@ class BodyEpilogue:
     def __init__(self, op: ContractOp, tiled: Tiling):
         self.op, self.tiled = op, tiled
         self.ops = required_ops(op.body.block)
-        self.cost = 1.0 + body_cost(self.ops) + len(op.inputs) - 2 + len(op.output_types)
+        accesses = 1 + len(op.inputs[2:]) + len(op.output_types)
+        self.cost = EPILOGUE_ACCESS_COST * accesses + body_cost(self.ops)
 
     def finish(self, f: FunctionWriter, sums: str, place: ResultPlace) -> None:
         """Compute and store one vector."""

@@ -14,7 +14,7 @@ from typing import TypeAlias, cast
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerType, MemRefType, i1, i8
+from xdsl.dialects.builtin import IntegerType, MemRefType, i1
 from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.rewriter import InsertPoint
 
@@ -143,12 +143,12 @@ def tiled_steps(
         places[index] = steps.allocate(types[index])
         steps.add(f"copy{index}", nest, [f"%in{index}", places[index]])
     if has_plain_epilogue:
-        product = _product(op, types, accesses, None, steps.scratch_bytes)
+        product = _product(op, types, accesses, None)
         steps.add("product", product, [*places, *epilogue_names(op)])
         return steps
     sums = sums_of(op, "none")
     place = steps.allocate(sums.type)
-    product = _product(op, types, accesses, sums, steps.scratch_bytes)
+    product = _product(op, types, accesses, sums)
     steps.add("product", product, [*places, place])
     steps.add("body", body_nest(op, sums.type), [place, *epilogue_names(op)])
     return steps
@@ -315,14 +315,9 @@ def _product(
     types: Sequence[Attribute],
     accesses: Sequence[Access],
     sums: Sums | None,
-    reserved: int,
 ) -> ContractOp:
-    """The contraction of factors that lie elsewhere, with its own body or into `sums`.
-
-    It is planned with the scratch memory behind what is `reserved`.
-    """
+    """The contraction of factors that lie elsewhere, with its own body or into `sums`."""
     factors = Block(arg_types=types).args
-    scratch = scratch_behind(op, reserved)
     if sums is not None:
         body = Block(arg_types=[op.accumulator_type])
         body.add_op(YieldOp(body.args[0]))
@@ -335,7 +330,6 @@ def _product(
             written,
             body,
             buffers=buffers,
-            scratch=scratch,
             roles=op.roles,
         )
     others, buffers = _epilogue_operands(op)
@@ -347,17 +341,8 @@ def _product(
         written,
         op.body.clone(),
         buffers=buffers,
-        scratch=scratch,
         roles=op.roles,
     )
-
-
-def scratch_behind(op: ContractOp, reserved: int) -> SSAValue | None:
-    """A stand-in for the rest of the scratch memory behind an offset; None without scratch."""
-    for scratch in op.scratch:
-        available = prod(cast(MemRefType[Attribute], scratch.type).get_shape())
-        return Block(arg_types=[MemRefType(i8, [max(0, available - reserved)])]).args[0]
-    return None
 
 
 def body_nest(op: ContractOp, sums: MemRefType[Attribute]) -> NestOp:

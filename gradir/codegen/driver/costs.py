@@ -7,16 +7,16 @@ from collections.abc import Callable
 from xdsl.dialects import memref
 from xdsl.ir import Operation
 
-from gradir.codegen.bodies.op_table import OPS, cost
-from gradir.codegen.programs.cost import MEMORY_COST
+from gradir.codegen.bodies.op_table import OPS, number_cost
+from gradir.codegen.costs import FUEL, POLLING_KERNEL_COST
 from gradir.codegen.text.kernel import Kernel
-from gradir.codegen.text.polls import FUEL, LoopCosts
+from gradir.codegen.text.loop_costs import LoopCosts
 from gradir.dialects.loopnest.host_invoke import HostInvokeOp
 from gradir.dialects.loopnest.loopnest import KernelOp
 from gradir.passes.analysis.region_flow import trips
 
-# A kernel that polls may take much longer than one thinks, but little more than a poll's fuel.
-POLLING_KERNEL_COST = FUEL / 16
+# Other ops of a driver are free.
+_COUNTED = {*OPS, memref.LoadOp, memref.StoreOp}
 
 
 def driver_costs(kernel_of: Callable[[KernelOp], Kernel]) -> LoopCosts:
@@ -29,8 +29,6 @@ def driver_costs(kernel_of: Callable[[KernelOp], Kernel]) -> LoopCosts:
             return max(nanoseconds, POLLING_KERNEL_COST) if kernel.polls else nanoseconds
         if isinstance(op, HostInvokeOp):
             return FUEL
-        if isinstance(op, memref.LoadOp | memref.StoreOp):
-            return MEMORY_COST
-        return cost(op) if type(op) in OPS else 0.0
+        return number_cost(op) if type(op) in _COUNTED else 0.0
 
     return LoopCosts(cost_of, trips)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from xdsl.ir import Block
 
 from gradir.codegen.driver.buffers import BufferTable
-from gradir.codegen.driver.kernel_key import kernel_key
 from gradir.codegen.driver.report import KernelReport, PhaseReport
 from gradir.codegen.driver.threads import SharedWork
+from gradir.codegen.kernel_key import kernel_key
 from gradir.codegen.nests.kernel import emit_nest
 from gradir.codegen.text.kernel import ERROR_RECORD_BYTES, Kernel, KernelPhase
 from gradir.codegen.text.target import MachineTarget

@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from gradir.codegen.bodies.op_table import OPS
+from gradir.codegen.costs import MEMORY_COST
 from gradir.codegen.driver.growing_memory import CAPACITY, FAILED, ROW, limit_of_machine
 from gradir.codegen.driver.threads import SharedWork, Use
 from gradir.codegen.text.errors import report_error
@@ -45,10 +46,6 @@ class BufferPlace(Protocol):
 
     @property
     def is_private(self) -> bool: ...
-
-
-# Nanoseconds of a store of one number.
-STORE_COST = 1.0
 
 
 class ScalarCode:
@@ -96,7 +93,7 @@ class ScalarCode:
         if place.is_private:
             self.work.on_all_threads()
         else:
-            self.work.on_thread_zero(place.use(writes=True), STORE_COST)
+            self.work.on_thread_zero(place.use(writes=True), MEMORY_COST)
         kind = kind_of(op.value.type)
         pointer = self._address(place, op.memref, op.indices)
         self.f.store(kind, 1, pointer, self.names[op.value])
@@ -150,7 +147,7 @@ class ScalarCode:
         place, f = self.place_of(op.records), self.f
         records = op.records.owner
         assert isinstance(records, RecordsOp)
-        self.work.on_thread_zero(place.use(writes=True), STORE_COST)
+        self.work.on_thread_zero(place.use(writes=True), MEMORY_COST)
         count, limit = self.names[op.count], records.limit.value.data
         capacity = f.load("i64", 1, f.address("i64", place.pointer, CAPACITY))
         f.store("i64", 1, f.address("i64", place.pointer, ROW), count)

@@ -7,19 +7,11 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from math import inf
 
+from gradir.codegen.costs import EVEN_COST, PHASE_COST, PROGRAM_COST
 from gradir.codegen.driver.pool import BARRIER, is_alone
 from gradir.codegen.text.kernel import KernelPhase
 from gradir.codegen.text.polls import LEAVE
 from gradir.codegen.text.writer import FunctionWriter
-
-# Nanoseconds that one thread takes, from which on it pays to share: a phase, for which the threads
-# have to wait for each other and to exchange data; and the whole work of a program that has such
-# phases, for which they have to be woken.
-PHASE_COST, PROGRAM_COST = 2500.0, 6000.0
-
-# Nanoseconds that thread 0 may work alone while all threads count as evenly busy: a wait that is
-# taken for lost is longer by far (pool.py).
-EVEN_COST = 50_000.0
 
 # Block where threads return after a barrier.
 RETURN = "return"

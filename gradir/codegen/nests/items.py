@@ -7,10 +7,11 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from math import prod
 
+from gradir.codegen.costs import ITEM_ACCESS_COST, ITEM_COST
 from gradir.codegen.nests.loops import PassLoops
 
-# Elements that a work item should at least cover.
-ITEM_ELEMENTS = 4096
+# Elements that a work item should at least cover, whatever its body costs.
+LEAST_ELEMENTS, MOST_ELEMENTS = 256, 4096
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,8 @@ class PassItems:
         """
         size, position = inner, len(dims)
         vector = self.loops.lanes // self.one.interleaved
-        wanted = max(256, min(ITEM_ELEMENTS, int(4000 * vector / (1 + self.one.body.cost))))
+        wanted = int(ITEM_COST * vector / (ITEM_ACCESS_COST + self.one.body.cost))
+        wanted = max(LEAST_ELEMENTS, min(MOST_ELEMENTS, wanted))
         while position and size * self.one.bounds[dims[position - 1]] <= wanted:
             position -= 1
             size *= self.one.bounds[dims[position]]

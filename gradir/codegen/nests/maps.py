@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from gradir.codegen.costs import UNROLL_SIZE
 from gradir.codegen.nests.items import Items
-from gradir.codegen.nests.writer import UNROLL_SIZE, PassWriter
+from gradir.codegen.nests.writer import PassWriter
 
 
 def write_map(writer: PassWriter) -> None:

@@ -13,10 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from gradir.codegen.costs import MOST_INSTRUCTIONS
 from gradir.codegen.nests.space import Guard, Pass
-
-# The most instructions that a body may come to in all pieces.
-MOST_INSTRUCTIONS = 600
 
 
 @dataclass(frozen=True)

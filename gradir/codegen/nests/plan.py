@@ -27,6 +27,7 @@ from gradir.codegen.bodies.emitter import (
     uniform_values,
 )
 from gradir.codegen.bodies.op_table import VECTOR_MATH
+from gradir.codegen.costs import MATH_INSTRUCTIONS
 from gradir.codegen.nests.space import (
     Guard,
     Linear,
@@ -73,7 +74,7 @@ class BlockBody:
 
     @property
     def size(self) -> int:
-        return sum(20 if type(op) in VECTOR_MATH else 1 for op in self.ops)
+        return sum(MATH_INSTRUCTIONS if type(op) in VECTOR_MATH else 1 for op in self.ops)
 
     @property
     def index_dims(self) -> frozenset[int]:

@@ -12,9 +12,10 @@ from __future__ import annotations
 from math import prod
 
 from gradir.codegen.bodies.emitter import LlvmValue
+from gradir.codegen.costs import UNROLL_SIZE
 from gradir.codegen.nests.accumulators import Accumulators, Levels, Place, folded_loops
 from gradir.codegen.nests.space import accumulator_lanes
-from gradir.codegen.nests.writer import UNROLL_SIZE, PassWriter
+from gradir.codegen.nests.writer import PassWriter
 
 
 def write_row_reduction(writer: PassWriter) -> None:

@@ -12,33 +12,30 @@ from math import gcd, prod
 from typing import Protocol
 
 from gradir.codegen.bodies.emitter import LlvmValue, Surroundings
+from gradir.codegen.costs import INTERLEAVED_SIZE
 from gradir.codegen.text.kinds import FLOAT_BITS, bits_of, is_float
 from gradir.codegen.text.target import MachineTarget
 from gradir.codegen.text.writer import FunctionWriter
-
-# A chunk of the last dimension, and a last dimension that is merged with others, is a multiple of
-# this: of the lanes of all accumulators of one output, whatever its type and the machine.
-LANE_MULTIPLE = 256
-# The most elements of a window that is combined one by one.
-LARGEST_WINDOW = 16
-# How a reduction is cut fixes the order in which it combines: a change of one of the numbers below
-# changes the bits of results. At least so many parallel iterations, or kept columns (32 items of
-# `columns.ITEM_COLUMNS`), can be shared out as they are.
-ENOUGH_ITEMS, ENOUGH_COLUMNS = 16, 8192
-# The most chunks where one has at least `CHUNK_ROWS` iterations of the outer dimensions, and the
-# least elements of one. A space that is cut has at least four.
-MOST_CHUNKS, CHUNK_ROWS, CHUNK_ELEMENTS = 64, 128, 16384
-# The most numbers that one accumulator adds, one after the other: of vectors along the last
-# dimension, here of `FOLD_LANES` elements each; of other numbers; of the results of chunks.
-LEAF_STEPS, CHAIN_STEPS, CHUNK_STEPS = 64, 128, 16
-# The least steps between folds that are chosen for blocks of rows.
-LEAST_STEPS = 16
-FOLD_LANES = 64
-# The least iterations, in `LANE_MULTIPLE`s, of a chunk of the vector dimension; and the least
-# elements read for each element of a partial result, which is written and read once more.
-LEAST_VECTORS, LEAST_READ = 16, 16
-# Bodies of at least this size are computed for several machine vectors at once.
-INTERLEAVED_SIZE = 20
+from gradir.dialects.base.sum_order import (
+    ACCUMULATED_VECTORS,
+    CHAIN_STEPS,
+    CHUNK_ELEMENTS,
+    CHUNK_ROWS,
+    CHUNK_STEPS,
+    ENOUGH_COLUMNS,
+    ENOUGH_ITEMS,
+    FOLD_LANES,
+    LANE_MULTIPLE,
+    LARGEST_WINDOW,
+    LEAF_STEPS,
+    LEAST_CHUNKS,
+    LEAST_READ,
+    LEAST_STEPS,
+    LEAST_VECTORS,
+    MOST_CHUNKS,
+    WINDOW_COLUMNS,
+    WINDOW_ROW,
+)
 
 
 @dataclass(frozen=True)
@@ -211,8 +208,8 @@ class Pass:
 
 
 def accumulator_lanes(kind: str, target: MachineTarget) -> int:
-    """How many partial results a reduction along the last dimension keeps: four vectors."""
-    return 4 * target.vector_bytes // max(4, bits_of(kind) // 8)
+    """How many partial results a reduction along the last dimension keeps, in whole vectors."""
+    return ACCUMULATED_VECTORS * target.vector_bytes // max(4, bits_of(kind) // 8)
 
 
 def choose_vector_dim(bounds: Sequence[int], reduced: frozenset[int]) -> int | None:
@@ -226,8 +223,9 @@ def choose_vector_dim(bounds: Sequence[int], reduced: frozenset[int]) -> int | N
         return None
     kept = [d for d in wide if d not in reduced]
     window = prod(bounds[d] for d in wide if d > max(kept, default=-1))
-    columns = [d for d in kept if bounds[d] >= 4]
-    if wide[-1] in reduced and bounds[wide[-1]] <= 4 and window <= LARGEST_WINDOW and columns:
+    columns = [d for d in kept if bounds[d] >= WINDOW_COLUMNS]
+    is_window = bounds[wide[-1]] <= WINDOW_ROW and window <= LARGEST_WINDOW
+    if wide[-1] in reduced and is_window and columns:
         return columns[-1]
     return wide[-1]
 
@@ -247,7 +245,7 @@ def choose_chunk(bounds: Sequence[int], reduced: frozenset[int]) -> ReductionChu
     kept_columns = last not in reduced
     if parallel >= ENOUGH_ITEMS or (kept_columns and bounds[last] >= ENOUGH_COLUMNS):
         return None
-    if total < 4 * CHUNK_ELEMENTS:
+    if total < LEAST_CHUNKS * CHUNK_ELEMENTS:
         return None
     inner = [d for d in candidates if d != last]
     dim = next((d for d in inner if bounds[d] >= ENOUGH_ITEMS), None)

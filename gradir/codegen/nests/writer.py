@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gradir.codegen import costs
 from gradir.codegen.bodies.emitter import LlvmValue, Surroundings
 from gradir.codegen.nests.arguments import BodyArguments
 from gradir.codegen.nests.items import PassItems
@@ -17,11 +18,6 @@ from gradir.codegen.nests.streams import StreamedStore, Streams, bytes_moved
 from gradir.codegen.text.functions import Needs
 from gradir.codegen.text.target import MachineTarget
 from gradir.codegen.text.writer import FunctionWriter
-
-# What is surely not in any cache, for the estimate of costs.
-SHARED_CACHE = 16 << 20
-# The most instructions that unrolled copies of a body may come to.
-UNROLL_SIZE = 48
 
 
 class PassWriter:
@@ -130,9 +126,14 @@ class PassWriter:
         """Roughly the nanoseconds of the pass on one thread."""
         one = self.one
         vectors = one.size // self.loops.extent * -(-self.loops.extent // self.lanes)
-        operations = one.body.cost + 0.3 * (len(one.reads) + len(one.writes))
-        operations *= one.interleaved
-        # bytes a nanosecond that a thread moves in its own cache, in the shared one, in memory
-        moved = bytes_moved(one)
-        speed = 60.0 if moved <= self.target.l2_bytes else 40.0
-        return max(vectors * operations, moved / (speed if moved < SHARED_CACHE else 16.0))
+        accesses = len(one.reads) + len(one.writes)
+        operations = one.interleaved * (one.body.cost + costs.NEST_ACCESS_COST * accesses)
+        return max(vectors * operations, _moving_cost(bytes_moved(one), self.target))
+
+
+def _moving_cost(moved: int, target: MachineTarget) -> float:
+    """The nanoseconds of one thread to read and write so many bytes, where they surely lie."""
+    if moved >= costs.UNCACHED_BYTES:
+        return moved * costs.MEMORY_BYTE_COST
+    is_own = moved <= target.l2_bytes
+    return moved * (costs.OWN_CACHE_BYTE_COST if is_own else costs.SHARED_CACHE_BYTE_COST)

@@ -12,21 +12,13 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
 
-from gradir.codegen.bodies.op_table import cost
-from gradir.codegen.text.polls import TRIP_COST, LoopCosts
-from gradir.dialects.loopnest.body_ops import IndexOp, LanesOp, LoadOp, StoreOp
+from gradir.codegen.bodies.op_table import number_cost
+from gradir.codegen.costs import MOST_OF_AVERAGE, TYPICAL_LANES, UNKNOWN_TRIPS
+from gradir.codegen.text.loop_costs import BlockCosts, LoopCosts
+from gradir.dialects.loopnest.body_ops import IndexOp, LanesOp
 from gradir.dialects.loopnest.forall import ForallOp
 from gradir.passes.analysis.region_flow import trips
-from gradir.passes.analysis.region_ops import blocks_of, is_loop
-
-# Nanoseconds of a load or store.
-MEMORY_COST = 0.5
-# Trips of a loop whose bounds are not known.
-UNKNOWN_TRIPS = 16.0
-# The most trips of a loop, by those that it has on average.
-MOST_OF_AVERAGE = 4.0
-# Vectors of a loopnest.lanes are counted as this many of its iterations.
-TYPICAL_LANES = 8.0
+from gradir.passes.analysis.region_ops import blocks_of
 
 _ARITHMETIC: dict[type[Operation], Callable[[float, float], float]] = {
     arith.AddiOp: lambda x, y: x + y,
@@ -43,66 +35,53 @@ _ARITHMETIC: dict[type[Operation], Callable[[float, float], float]] = {
 
 def program_cost(op: ForallOp) -> float:
     """Roughly the nanoseconds of one outer iteration on one thread."""
-    return _Estimate(op).block(op.body.block)
+    average = _AverageTrips(op).trips
+    costs = BlockCosts(number_cost, lambda loop: average.get(loop, UNKNOWN_TRIPS))
+    return costs.block(op.body.block)
 
 
-def program_costs(op: ForallOp) -> LoopCosts:
+def loop_costs(op: ForallOp) -> LoopCosts:
     """The costs of loops in a program, for polls. Where a bound is not known, its average is."""
-    estimate = _Estimate(op)
-    estimate.block(op.body.block)
+    average = _AverageTrips(op).trips
 
-    def cost_of(inner: Operation) -> float:
-        if isinstance(inner, LanesOp):
+    def most_trips(loop: Operation) -> float | None:
+        if isinstance(loop, LanesOp):
             # its vectors stay inside of a buffer
-            count = estimate.trips.get(inner, UNKNOWN_TRIPS)
-            return count * (costs.block(inner.body.block) + TRIP_COST)
-        if isinstance(inner, LoadOp | StoreOp):
-            return MEMORY_COST
-        return cost(inner)
+            return average.get(loop, UNKNOWN_TRIPS)
+        known = trips(loop)
+        return MOST_OF_AVERAGE * average[loop] if known is None and loop in average else known
 
-    def trips_of(loop: Operation) -> float | None:
-        known, average = trips(loop), estimate.trips.get(loop)
-        return known if known is not None or average is None else MOST_OF_AVERAGE * average
-
-    costs = LoopCosts(cost_of, trips_of)
-    return costs
+    return LoopCosts(number_cost, most_trips)
 
 
-class _Estimate:
+class _AverageTrips:
+    """`trips` of the loops of a program whose bounds are known on average."""
+
     def __init__(self, op: ForallOp):
         self.extents = op.extents
         self.middle: dict[SSAValue, float] = {}
-        # of loops whose bounds are known on average
         self.trips: dict[Operation, float] = {}
+        self.block(op.body.block)
 
-    def block(self, block: Block) -> float:
-        return sum(self.one(op) for op in block.ops)
+    def block(self, block: Block) -> None:
+        for op in block.ops:
+            match op:
+                case scf.ForOp():
+                    step = self.middle.get(op.step, 1.0)
+                    self.loop(op, op.lb, op.ub, max(step, 1.0))
+                case LanesOp():
+                    self.loop(op, op.lower, op.upper, TYPICAL_LANES)
+                case _:
+                    self.learn(op)
+            for inner in blocks_of(op):
+                self.block(inner)
 
-    def one(self, op: Operation) -> float:
-        match op:
-            case LoadOp() | StoreOp():
-                return MEMORY_COST
-            case scf.ForOp():
-                step = self.middle.get(op.step, 1.0)
-                return self.loop(op, op.lb, op.ub, max(step, 1.0))
-            case LanesOp():
-                return self.loop(op, op.lower, op.upper, TYPICAL_LANES)
-            case scf.IfOp():
-                return max(self.block(r.block) for r in op.regions if r.first_block is not None)
-            case _ if is_loop(op):
-                return UNKNOWN_TRIPS * (sum(map(self.block, blocks_of(op))) + TRIP_COST)
-            case _:
-                self.learn(op)
-                return cost(op)
-
-    def loop(self, op: scf.ForOp | LanesOp, lower: SSAValue, upper: SSAValue, step: float) -> float:
-        block = op.body.block
+    def loop(self, op: scf.ForOp | LanesOp, lower: SSAValue, upper: SSAValue, step: float) -> None:
+        """Note how often a loop runs on average, and the middle of its index."""
         first, last = self.middle.get(lower), self.middle.get(upper)
-        count = UNKNOWN_TRIPS
         if first is not None and last is not None:
-            count = self.trips[op] = max(0.0, (last - first) / step)
-            self.middle[block.args[0]] = (first + last) / 2
-        return count * (self.block(block) + TRIP_COST)
+            self.trips[op] = max(0.0, (last - first) / step)
+            self.middle[op.body.block.args[0]] = (first + last) / 2
 
     def learn(self, op: Operation) -> None:
         """Note what value an integer has on average."""

@@ -16,13 +16,14 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from gradir.codegen.bodies.emitter import BodyEmitter, LlvmValue, Surroundings, element_kind
+from gradir.codegen.costs import FUEL, TRIP_COST
 from gradir.codegen.nests.space import vector_lanes
-from gradir.codegen.programs.cost import program_cost, program_costs
+from gradir.codegen.programs.cost import loop_costs, program_cost
 from gradir.codegen.programs.values import ProgramValues
 from gradir.codegen.text.control_flow import ControlFlow
 from gradir.codegen.text.kernel import Kernel, KernelPhase
 from gradir.codegen.text.kinds import kind_of
-from gradir.codegen.text.polls import LEAVE, SHORT, TRIP_COST, Polls
+from gradir.codegen.text.polls import LEAVE, Polls
 from gradir.codegen.text.target import MachineTarget
 from gradir.codegen.text.writer import FunctionWriter
 from gradir.dialects.base.diagnostics import LocatedError
@@ -53,7 +54,7 @@ class _Writer:
         self.names = self.values.names
         self.scalar = self.vector = self.values.scalar
         self.mask: str | None = None
-        self.polls = Polls(self.f, program_costs(op))
+        self.polls = Polls(self.f, loop_costs(op))
         self.flow = ControlFlow(
             *(self.f, self.names, self.block, self.values.type_of, self.values.passed),
             chunk_of=self.polls.chunk,
@@ -85,7 +86,7 @@ class _Writer:
         """A poll, if one is due, after an item of a program that takes long."""
         costs, block = self.polls.costs, self.op.body.block
         cost = costs.block(block)
-        if costs.has_long_loop(block) or prod(self.op.extents) * cost > SHORT:
+        if costs.has_long_loop(block) or prod(self.op.extents) * cost > FUEL:
             self.polls.spend(TRIP_COST + cost)
 
     # Ops.

@@ -16,11 +16,11 @@ from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from gradir.codegen.nests.space import CHUNK_ELEMENTS
 from gradir.codegen.rows.build_rows import build_rows, is_local
 from gradir.codegen.rows.nest_rows import NestRows, ways_of
 from gradir.codegen.text.target import MachineTarget
 from gradir.dialects.base.shapes import byte_size, element_of, shape_of
+from gradir.dialects.base.sum_order import CHUNK_ELEMENTS
 from gradir.dialects.loopnest.forall import ForallOp
 from gradir.dialects.loopnest.loopnest import LoopOp, NestOp, ViewOp
 from gradir.passes.buffers.state import root_of

@@ -12,70 +12,25 @@ all of its threads alike whether one of them is on its way out, and then all ret
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import i64
-from xdsl.ir import Block, Operation
+from xdsl.ir import Operation
 
+from gradir.codegen.costs import FUEL
 from gradir.codegen.text.callback_functions import POLL_SYMBOL
 from gradir.codegen.text.functions import UNLIKELY
+from gradir.codegen.text.loop_costs import LoopCosts
 from gradir.codegen.text.table import TABLE_STOP
 from gradir.codegen.text.writer import FunctionWriter
 from gradir.dialects.base.constants import constant_integer
-from gradir.passes.analysis.region_ops import blocks_of, is_loop, is_region_op
+from gradir.passes.analysis.region_ops import is_loop
 
-# Estimated nanoseconds between two polls, and of the longest loop without one. Estimates are wrong
-# by a factor of five at times: so a signal waits some 10 ms, less than `POLL_INTERVAL`.
-FUEL = SHORT = 2_000_000
 # The fewest iterations of a chunk. In short loops a count inside costs more than chunks do: 9 % of
 # a sort, where chunks cost 1 % (docs/decisions/runtime.md).
 LEAST_CHUNK = 64
-# Nanoseconds of one trip of a loop beside its body.
-TRIP_COST = 0.5
 # Block where a function ends before its time.
 LEAVE = "leave"
 POLL_DECLARATION = f"declare i64 @{POLL_SYMBOL}(ptr)"
-
-
-class LoopCosts:
-    """What the ops of one function cost, in nanoseconds, loops that poll aside.
-
-    `cost_of` knows all but structured control flow. `trips_of` says how often a loop runs at most.
-    """
-
-    def __init__(
-        self,
-        cost_of: Callable[[Operation], float],
-        trips_of: Callable[[Operation], float | None],
-    ):
-        self.cost_of, self.trips_of = cost_of, trips_of
-        self._trips: dict[Operation, float] = {}
-
-    def block(self, block: Block) -> float:
-        return sum(map(self.one, block.ops))
-
-    def one(self, op: Operation) -> float:
-        if is_loop(op):
-            return 0.0 if self.is_long(op) else self.trip(op) * (self.trips_of(op) or 0.0)
-        if is_region_op(op):
-            return max(map(self.block, blocks_of(op)), default=0.0)
-        return self.cost_of(op)
-
-    def trip(self, loop: Operation) -> float:
-        """What one trip of a loop costs."""
-        if loop not in self._trips:
-            self._trips[loop] = TRIP_COST + sum(map(self.block, blocks_of(loop)))
-        return self._trips[loop]
-
-    def is_long(self, loop: Operation) -> bool:
-        """Whether a loop may take so long that it needs a poll."""
-        trips = self.trips_of(loop)
-        return trips is None or trips * self.trip(loop) > SHORT
-
-    def has_long_loop(self, block: Block) -> bool:
-        """Whether any loop in a block and its regions needs a poll."""
-        return any(is_loop(op) and self.is_long(op) for op in block.walk())
 
 
 class Polls:

@@ -27,11 +27,6 @@ CLOSE_STRIDE = 4
 LINE_BYTES = 64
 
 
-# Elements up to this far apart are loaded as whole vectors, with those between them.
-CLOSE_STRIDE = 4
-LINE_BYTES = 64
-
-
 def _flags(mask: str | None, lanes: int) -> list[bool] | None:
     """The lanes of a constant mask; None of one that is computed."""
     if mask is None:

@@ -9,7 +9,8 @@ from collections.abc import Hashable, Sequence
 
 from xdsl.ir import Operation, SSAValue
 
-from gradir.dialects.loopnest.loopnest import KernelOp
+from gradir.dialects.base.segments import SIZES
+from gradir.dialects.loopnest.loopnest import ContractOp, KernelOp
 
 
 def kernel_key(op: KernelOp, buffers: Sequence[Hashable]) -> Hashable:
@@ -17,15 +18,26 @@ def kernel_key(op: KernelOp, buffers: Sequence[Hashable]) -> Hashable:
 
     Only which operands share a buffer enters, since a kernel may rely on distinct ones.
     """
-    numbers: dict[Hashable, int] = {}
-    pattern = tuple(numbers.setdefault(buffer, len(numbers)) for buffer in buffers)
+    types = tuple(operand.type for operand in op.operands)
+    return op.name, types, _pattern(buffers), tuple(sorted(op.properties.items())), _body_key(op)
+
+
+def plan_key(op: ContractOp) -> Hashable:
+    """The key of a contraction on tensors or buffers, whatever scratch memory it has."""
+    properties = sorted((name, p) for name, p in op.properties.items() if name != SIZES)
     return (
-        op.name,
-        tuple(operand.type for operand in op.operands),
-        pattern,
-        tuple(sorted(op.properties.items())),
+        tuple(value.type for value in op.inputs),
+        tuple(op.output_types),
+        _pattern((*op.inputs, *op.outputs)),
+        tuple(properties),
         _body_key(op),
     )
+
+
+def _pattern(buffers: Sequence[Hashable]) -> Hashable:
+    """Which of the buffers are the same."""
+    numbers: dict[Hashable, int] = {}
+    return tuple(numbers.setdefault(buffer, len(numbers)) for buffer in buffers)
 
 
 def _body_key(op: Operation) -> Hashable:

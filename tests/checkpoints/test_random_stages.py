@@ -86,7 +86,7 @@ def test_a_lost_cotangent_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
             value = owner.yielded[value.index]
         return value
 
-    monkeypatch.setattr(checkpoints, "_made", through_all)
+    monkeypatch.setattr(checkpoints, "_source_in_stage", through_all)
     with pytest.raises(AssertionError, match=r"array.sin: the cotangent of .* came after the walk"):
         gradir.grad(handed_on(gradir.checkpoint))(0.7)
 

@@ -465,7 +465,7 @@ CHECKS: dict[Check, int] = {
 }
 BY_NAME = {check.__name__: check for check in CHECKS}
 # What is made of Python functions alone.
-TRACED = ("jitted", "called", "named")
+TRACED = ("jitted", "python_vjp", "named")
 # What says something in any precision; the others are made in f64.
 ROUGH_TYPES = tuple(
     c.__name__ for c in CHECKS if c not in (differences, second_order, transposed, subsets)

@@ -1,6 +1,6 @@
 # make fuzz LEVEL=traced CASE=5010000135
 # bits of gradir.vjp
-# [4, "bfloat16", true, ["called"], 5010000135, false]
+# [4, "bfloat16", true, ["python_vjp"], 5010000135, false]
 import gradir
 import gradir.nn as nn
 import gradir.numpy as gnp

@@ -10,8 +10,8 @@ from xdsl.transforms.common_subexpression_elimination import cse
 
 from gradir import trace
 from gradir.codegen.driver.program import emit_program
+from gradir.codegen.driver.scratch import allocate_scratch
 from gradir.codegen.rows.group_rows import group_rows
-from gradir.codegen.scratch import allocate_scratch
 from gradir.compiler.compiler import compile_function, isolate_function
 from gradir.dialects.array.elementwise import TanhOp
 from gradir.passes.buffers.bufferize import bufferize

@@ -18,8 +18,8 @@ from xdsl.ir import Operation
 from xdsl.traits import ConstantLike
 from xdsl.transforms.common_subexpression_elimination import cse
 
+from gradir.codegen.driver.scratch import allocate_scratch
 from gradir.codegen.rows.group_rows import group_rows
-from gradir.codegen.scratch import allocate_scratch
 from gradir.codegen.text.target import MachineTarget, host
 from gradir.dialects.base.attribute_names import THREADS
 from gradir.dialects.base.interfaces import TensorOp

@@ -8,8 +8,8 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from gradir.codegen.driver.scratch import allocate_scratch
 from gradir.codegen.rows.group_rows import group_rows
-from gradir.codegen.scratch import allocate_scratch
 from gradir.compiler.pipeline import STAGES, Machine, run_stages, stages_until
 from gradir.dialects.base.diagnostics import PassError
 

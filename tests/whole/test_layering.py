@@ -255,7 +255,7 @@ ROOMS = {
     ),
     "gradir/codegen": (
         *("costs", "kernel_key", "text", "vector_math", "bodies", "nests", "contractions"),
-        *("programs", "rows", "driver", "scratch"),
+        *("programs", "rows", "driver"),
     ),
     "gradir/frontends": (
         *(

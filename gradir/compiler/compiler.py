@@ -17,6 +17,7 @@ from gradir.dialects.base.deferred import deferred
 from gradir.dialects.grad.host_call import HostCallOp
 from gradir.interpreter.known_programs import check_program
 from gradir.passes.analysis.arguments import READ_RESULTS
+from gradir.passes.analysis.edits import erase
 from gradir.passes.buffers.plan_memory import MemoryPlan
 from gradir.runtime import jit
 from gradir.runtime.executable import Executable
@@ -95,8 +96,7 @@ def isolate_function(module: ModuleOp, function: str) -> FuncOp:
     inline(module, function)
     for op in list(module.ops):
         if op is not function_named(module, function):
-            op.detach()
-            op.erase()
+            erase(op)
     return function_named(module, function)
 
 

@@ -24,6 +24,7 @@ from gradir.errors import ArgumentError, ArgumentTypeError, gradir_errors
 from gradir.gc_pause import paused_gc
 from gradir.passes.analysis.arguments import in_out_results
 from gradir.passes.analysis.call_graph import functions_by_name
+from gradir.passes.analysis.edits import erase
 from gradir.passes.shapes.name_values import argument_values
 from gradir.passes.shapes.specialize import declarations, reachable, waits_for_shapes
 from gradir.passes.verify.verify import verify
@@ -53,8 +54,7 @@ def specialized(module: ModuleOp, name: str, shapes: Shapes) -> ModuleOp:
     # other callers may expect the function's dynamic types: drop them
     for op in list(copy.ops):
         if op not in used:
-            op.detach()
-            op.erase()
+            erase(op)
     specialize(copy, name, shapes)
     verify(copy)
     return copy

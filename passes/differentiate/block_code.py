@@ -9,6 +9,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from gradir.dialects.base.value import Emitter, Value
 from gradir.dialects.grad.tape import TapeType, new_tape
+from gradir.passes.analysis.edits import erase
 from gradir.passes.differentiate.shared import Shared
 from gradir.passes.differentiate.tapes import TapeThread
 
@@ -91,8 +92,7 @@ def splice(block: Block, arguments: Sequence[SSAValue], emitter: Emitter) -> lis
     last = block.last_op
     assert last is not None
     handed_back = list(last.operands)
-    last.detach()
-    last.erase()
+    erase(last)
     for op in list(block.ops):
         op.detach()
         emitter.insert(op)

@@ -12,6 +12,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from gradir.dialects.base.value import Emitter
 from gradir.dialects.grad.loop_policy import LoopPolicyAttr
 from gradir.passes.analysis.arguments import in_out_attribute
+from gradir.passes.analysis.edits import erase
 from gradir.passes.analysis.kept_bits import from_bits, is_kept_as_bits, to_bits
 from gradir.passes.analysis.regions import values_read
 from gradir.passes.analysis.signature import argument_attributes
@@ -94,8 +95,7 @@ class Derived:
         self.grads = [next(held) for _ in self.grads]
         for tape in self.tapes:
             tape.forward, tape.backward = next(held), next(held)
-        returned.detach()
-        returned.erase()
+        erase(returned)
 
     def unpack_slices(self) -> None:
         """Return the indices and the values in place of gradients that are row slices."""

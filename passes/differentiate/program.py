@@ -16,6 +16,7 @@ from gradir.dialects.base.interfaces import has_trait
 from gradir.dialects.grad.custom_vjp import CustomVjpOp
 from gradir.dialects.grad.tape import TapeType
 from gradir.passes.analysis.call_graph import called_name, callees_first, functions_by_name
+from gradir.passes.analysis.edits import erase
 from gradir.passes.analysis.effects import check_arguments
 from gradir.passes.cleanup.dead_code import has_no_effect
 
@@ -145,5 +146,4 @@ class ModuleFunctions:
     def take_back(self) -> None:
         """Remove the functions that were inserted."""
         for function in self._added:
-            function.detach()
-            function.erase()
+            erase(function)

@@ -19,6 +19,7 @@ from gradir.dialects.base.value import Emitter, Value
 from gradir.dialects.grad.gates import Gates, Wanted
 from gradir.dialects.grad.grad import accumulated
 from gradir.dialects.grad.tape import cotangent_type
+from gradir.passes.analysis.edits import erase
 from gradir.passes.cleanup.dead_code import remove_dead_ops
 from gradir.passes.cleanup.decompose import decompose_block, is_taken_apart
 from gradir.passes.differentiate.contributions import lost
@@ -60,8 +61,7 @@ def _in_parts(flowing: Cotangents, before: Operation | None, emitter: Emitter) -
     decompose_block(emitter.block, is_taken_apart, before)
     found = iter(held.operands)
     flowing = [None if ct is None else emitter.value(next(found)) for ct in flowing]
-    held.detach()
-    held.erase()
+    erase(held)
     return flowing
 
 
@@ -126,5 +126,4 @@ def _erase(linear: Sequence[Operation], source: Operation) -> None:
     for op in reversed(linear):
         read = any(r.first_use is not None for r in op.results)
         assert not read, f"{op_name(source)}: its vjp is not linear in the cotangent, at {op.name}"
-        op.detach()
-        op.erase()
+        erase(op)

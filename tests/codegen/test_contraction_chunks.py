@@ -10,6 +10,7 @@ import pytest
 from runtime_harness import compiled, contraction_of, function, memref
 
 import gradir
+from gradir.cache.memory import Store
 from gradir.codegen.contractions import chunks, plan
 from gradir.codegen.contractions.plan import contract_scratch_bytes
 from gradir.codegen.text.target import host
@@ -37,7 +38,7 @@ func.func @f(%x: tensor<{n}x{c}x8x10xf32>, %v: tensor<{c}x{c}x3x3xf32>,
 
 def set_least(monkeypatch: pytest.MonkeyPatch, least: int) -> None:
     """Let chunks have at least `least` bytes, and few rows; earlier plans do not count."""
-    monkeypatch.setattr(plan, "_plans", {})
+    monkeypatch.setattr(plan, "_plans", Store[Any, Any]())
     monkeypatch.setattr(chunks, "LEAST_BYTES", least)
     monkeypatch.setattr(chunks, "LEAST_ROWS", 1)
 

@@ -20,6 +20,7 @@ from runtime_harness import (
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, i64
 
 import gradir
+from gradir.cache.memory import Store
 from gradir.codegen.contractions import plan
 from gradir.codegen.contractions.kernel import THREADS, emit_contract
 from gradir.codegen.contractions.plan import contract_scratch_bytes
@@ -287,7 +288,7 @@ def test_a_contraction_is_planned_once(kind: str, monkeypatch: pytest.MonkeyPatc
         return make_plan(op, *machine)
 
     monkeypatch.setattr(plan, "_plan", noted)
-    monkeypatch.setattr(plan, "_plans", {})
+    monkeypatch.setattr(plan, "_plans", Store[Any, Any]())
     square, long = f"tensor<30x30x{kind}>", f"tensor<30x40x{kind}>"
     module = gradir.parse(f"""
       func.func @f(%a: {square}, %b: {long}) -> {long} {{

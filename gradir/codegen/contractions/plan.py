@@ -11,6 +11,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from gradir.cache.memory import Store
 from gradir.codegen.contractions.choose_tiles import plan_product
 from gradir.codegen.contractions.chunks import Chunks, row_chunks, summed_chunks, summed_steps
 from gradir.codegen.contractions.dims import Tiling, tiling
@@ -22,7 +23,7 @@ from gradir.codegen.text.target import MachineTarget
 from gradir.dialects.loopnest.loopnest import ContractOp
 from gradir.passes.analysis.contraction_chains import copied_factors, is_single_chain
 
-# The most plans that are kept.
+# The plans that are kept: the ones used last.
 MOST_PLANS = 1024
 
 
@@ -62,21 +63,16 @@ class ChunkedPlan:
 
 ContractionPlan: TypeAlias = TiledPlan | SteppedPlan | ChunkedPlan
 
-_plans: dict[Hashable, ContractionPlan] = {}
+_plans = Store[Hashable, ContractionPlan](MOST_PLANS)
 
 
 def plan_contraction(op: ContractOp, target: MachineTarget, threads: int) -> ContractionPlan:
-    """The plan for so many threads; `op` may be on tensors, and its scratch memory does not count.
+    """The plan for `threads`; `op` may be on tensors, and its scratch memory does not count.
 
     Ops with equal bodies, accesses and types have one plan, which knows none of their buffers.
     """
     key = plan_key(op), target, threads
-    plan = _plans.get(key)
-    if plan is None:
-        if len(_plans) >= MOST_PLANS:
-            _plans.clear()
-        plan = _plans[key] = _plan(op, target, threads)
-    return plan
+    return _plans.find_or_make(key, lambda: _plan(op, target, threads))
 
 
 def contract_scratch_bytes(op: ContractOp, target: MachineTarget, threads: int) -> int:

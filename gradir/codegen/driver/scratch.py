@@ -23,6 +23,7 @@ from gradir.dialects.base.diagnostics import PassError
 from gradir.dialects.base.value_names import SCRATCH
 from gradir.dialects.loopnest.loopnest import ContractOp, LoopOp, NestOp
 from gradir.dialects.loopnest.rows import RowsOp
+from gradir.passes.analysis.edits import erase, insert_before
 from gradir.passes.buffers.plan_memory import check_on_buffers
 from gradir.passes.buffers.state import alloc_of
 
@@ -73,12 +74,9 @@ def _may_want_scratch(op: LoopOp) -> bool:
 
 def _alloc(op: Operation, size: int) -> SSAValue:
     """A new buffer of bytes before an op."""
-    block = op.parent
-    assert block is not None
     alloc = alloc_of(MemRefType(i8, [size]))
-    alloc.location = op.location
     alloc.memref.name_hint = SCRATCH
-    block.insert_op_before(alloc, op)
+    insert_before(alloc, op)
     return alloc.memref
 
 
@@ -87,14 +85,10 @@ def _attach(op: LoopOp, size: int) -> None:
     if not size:
         return
     scratch = _alloc(op, size)
-    block = op.parent
-    assert block is not None
     new = type(op)(
         op.extents, op.inputs, op.input_accesses, op.output_list, op.detach_region(op.body),
         op.input_pads, op.outputs, op.starting_outputs, scratch, op.roles,
     )  # fmt: skip
-    new.location = op.location
     new.attributes |= op.attributes
-    block.insert_op_before(new, op)
-    op.detach()
-    op.erase()
+    insert_before(new, op)
+    erase(op)

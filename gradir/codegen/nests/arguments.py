@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from functools import reduce
 
 from gradir.codegen.bodies.emitter import LlvmValue
 from gradir.codegen.nests.loops import PassLoops
@@ -69,27 +70,34 @@ class BodyArguments:
         return LlvmValue(self._vector(read, shift, mask), self.lanes)
 
     def _scalar(self, read: LinearRead, shift: int) -> str:
+        inside, address = self._guarded_address(read, read.guards, shift)
+        loaded = self.f.load(read.kind, 1, address)
+        return self.f.select(read.kind, 1, inside, loaded, read.other) if inside else loaded
+
+    def _guarded_address(
+        self, read: LinearRead, guards: Sequence[Guard], shift: int
+    ) -> tuple[str | None, str]:
+        """Whether guards that all lanes share hold, None without any, and where to read then.
+
+        Where they do not hold that is the first element: it is there to be read. Elsewhere a load
+        could fail, and takes hundreds of cycles even without active lanes.
+        """
         assert read.offset is not None
-        conditions = [self._inside(g.row, g.extent, shift) for g in read.guards]
-        if not conditions:
-            address = self.loops.address(read.pointer, read.kind, read.offset, shift)
-            return self.f.load(read.kind, 1, address)
-        inside = self._all_of(conditions)
+        inside = self._all_of([self._inside(g.row, g.extent, shift) for g in guards])
         address = self.loops.address(read.pointer, read.kind, read.offset, shift)
-        # the first element is there to be read where the guarded one is not
-        safe = self.loops.f.emit(f"select i1 {inside}, ptr {address}, ptr {read.pointer}")
-        loaded = self.f.load(read.kind, 1, safe)
-        return self.f.select(read.kind, 1, inside, loaded, read.other)
+        if inside is not None:
+            address = self.loops.f.emit(f"select i1 {inside}, ptr {address}, ptr {read.pointer}")
+        return inside, address
 
     def _inside(self, row: Linear, extent: int, shift: int) -> str:
         value = self.loops.along_lanes(row, shift)
         return self.loops.f.emit(f"icmp ult i64 {value}, {extent}")
 
-    def _all_of(self, conditions: Sequence[str]) -> str:
-        result = conditions[0]
-        for condition in conditions[1:]:
-            result = self.f.binary("and", "i1", 1, result, condition)
-        return result
+    def _all_of(self, conditions: Sequence[str], lanes: int = 1) -> str | None:
+        """Whether all conditions hold, by lane; None without any."""
+        if not conditions:
+            return None
+        return reduce(lambda one, other: self.f.binary("and", "i1", lanes, one, other), conditions)
 
     def _state(self, guard: Guard, shift: int) -> bool | None:
         """Whether a guard is known to hold in all lanes, or in none."""
@@ -108,15 +116,12 @@ class BodyArguments:
         unknown = [guard for guard, known in states.items() if not known]
         masks = [] if mask is None else [mask]
         masks += [self._lanes_inside(g, shift) for g in unknown if self._varies(g)]
-        address = self.loops.address(read.pointer, read.kind, read.offset, shift)
-        uniform = [self._inside(g.row, g.extent, shift) for g in unknown if not self._varies(g)]
-        if uniform:
-            inside = self._all_of(uniform)
+        uniform = [g for g in unknown if not self._varies(g)]
+        inside, address = self._guarded_address(read, uniform, shift)
+        if inside is not None:
             masks.append(self.f.splat("i1", self.lanes, inside))
-            # a load without active lanes takes hundreds of cycles where no memory is mapped
-            address = self.loops.f.emit(f"select i1 {inside}, ptr {address}, ptr {read.pointer}")
         stride = read.offset.coefficients[self.one.vector_dim]
-        active = self._active_lanes(masks)
+        active = self._all_of(masks, self.lanes)
         return self.f.load_strided(read.kind, self.lanes, address, stride, active, read.other)
 
     def _varies(self, guard: Guard) -> bool:
@@ -132,12 +137,3 @@ class BodyArguments:
         numbers = self.f.lane_numbers(lanes, start, step, "i32")
         limit = self.f.splat("i32", lanes, str(guard.extent))
         return self.loops.f.emit(f"icmp ult <{lanes} x i32> {numbers}, {limit}")
-
-    def _active_lanes(self, masks: Sequence[str]) -> str | None:
-        """The lanes that are active in all masks; None for all lanes."""
-        if not masks:
-            return None
-        result = masks[0]
-        for other in masks[1:]:
-            result = self.f.binary("and", "i1", self.lanes, result, other)
-        return result

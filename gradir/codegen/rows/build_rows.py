@@ -14,6 +14,7 @@ from gradir.dialects.base.shapes import element_of, shape_of
 from gradir.dialects.loopnest.body_ops import IndexOp
 from gradir.dialects.loopnest.loopnest import NestOp, Output, ReshapeOp, ViewOp, YieldOp
 from gradir.dialects.loopnest.rows import RowsOp
+from gradir.passes.analysis.edits import erase
 from gradir.passes.buffers.state import root_of
 
 
@@ -56,8 +57,7 @@ def build_rows(
         _hoist(root, place, later)
     block.insert_op_before(made, place)
     for op in ops:
-        op.detach()
-        op.erase()
+        erase(op)
     for root in builder.local:
         _erase_views(root)
     return made
@@ -96,8 +96,7 @@ def _erase_views(root: SSAValue) -> None:
         _erase_views(use.operation.result)
     owner = root.owner
     assert isinstance(owner, Operation)
-    owner.detach()
-    owner.erase()
+    erase(owner)
 
 
 class _Builder:

@@ -1,7 +1,7 @@
 """Pieces of functions that are the same for all programs, which are written as LLVM text by hand.
 
-They are read against the memory model and against C, so their values have the names of what they
-are: `%busy`, not `%v.17`. The functions of a program are written by `FunctionWriter`.
+They are read against the memory model and against C, so their values have telling names: `%busy`,
+not `%v.17`. The functions of a program are written by `FunctionWriter`.
 """
 
 from __future__ import annotations

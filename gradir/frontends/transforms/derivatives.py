@@ -37,7 +37,7 @@ from gradir.frontends.transforms.derived_calls import (
     operands_of,
     results_of,
 )
-from gradir.frontends.transforms.jit import Jitted, derived
+from gradir.frontends.transforms.jit import Jitted, jit_transform
 from gradir.frontends.transforms.program import Program, traced_function
 from gradir.frontends.transforms.requests import (
     Requests,
@@ -93,7 +93,7 @@ def grad(
         value, grads = both(*args, **kwargs)
         return (grads, value[1]) if has_aux else grads
 
-    made = derived(gradient, function, grad, *options, reads_out=reads_out)
+    made = jit_transform(gradient, function, grad, *options, reads_out=reads_out)
     shared_derivatives.keep(key, function, made)
     return made
 
@@ -144,7 +144,7 @@ def value_and_grad(
         grads = results[inner.results.leaf_count :]
         return results_of(inner, results), gradients(inner, grads, requests, tree)
 
-    made = derived(both, function, value_and_grad, *options, reads_out=reads_out)
+    made = jit_transform(both, function, value_and_grad, *options, reads_out=reads_out)
     shared_derivatives.keep(key, function, made)
     return made
 

@@ -17,7 +17,7 @@ from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import lifted
 from gradir.frontends.tracing.trees import Tree, flatten
 from gradir.frontends.transforms.derivatives import jvp, vjp
-from gradir.frontends.transforms.jit import Jitted, derived
+from gradir.frontends.transforms.jit import Jitted, jit_transform
 from gradir.frontends.transforms.vmap import vmap
 
 Numbers = int | Sequence[int]
@@ -98,7 +98,7 @@ def _jacobian(
             return jacobian
         return jacobian, _with_aux(function(*args, **kwargs), transform.__name__, name)[1]
 
-    return derived(jacobian_of, function, transform, argnums, has_aux)
+    return jit_transform(jacobian_of, function, transform, argnums, has_aux)
 
 
 def _with_aux(result: Any, what: str, name: str) -> Sequence[Any]:

@@ -185,7 +185,7 @@ def _nothing(arguments: Tree) -> tuple[()]:
     return ()
 
 
-def derived(
+def jit_transform(
     function: Callable[..., Any],
     shown: Callable[..., Any],
     transform: Callable[..., Any],

@@ -24,7 +24,7 @@ from gradir.frontends.tracing.trace import Traced, traced
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import Trace, emit_one, lifted, tracing
 from gradir.frontends.tracing.trees import Tree, flatten
-from gradir.frontends.transforms.jit import derived
+from gradir.frontends.transforms.jit import jit_transform
 from gradir.gc_pause import paused_gc
 from gradir.passes.analysis.call_graph import callees_first, functions_by_name, uses_in
 from gradir.passes.batch.vmap import OnRows, on_rows
@@ -69,7 +69,7 @@ def vmap(function: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0) ->
         found = zip(results, made.rows, wanted, inner.results.paths("result"), strict=True)
         return inner.results.build([_placed(*one, size) for one in found])
 
-    return derived(rows, function, vmap, in_axes, out_axes)
+    return jit_transform(rows, function, vmap, in_axes, out_axes)
 
 
 def _axes_of(axes: Axes, tree: Tree, what: str) -> list[int | None]:

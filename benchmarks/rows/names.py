@@ -27,7 +27,8 @@ class GradirNames(Names):
     def __init__(self) -> None:
         self.arrays = harness.library("gradir.numpy")
         self.nn = harness.library("gradir.nn")
-        self.scan = harness.library("gradir").scan
+        gradir = harness.library("gradir")
+        self.scan, self.checkpoint = gradir.scan, gradir.checkpoint
         self.relu, self.gelu, self.sigmoid = self.nn.relu, self.nn.gelu, self.nn.sigmoid
         self.layer_norm, self.cross_entropy = self.nn.layer_norm, self.nn.cross_entropy
 
@@ -61,6 +62,7 @@ class JaxNames(Names):
         self.jax = harness.library("jax")
         self.arrays, self.nn = self.jax.numpy, self.jax.nn
         self.erf, self.scan = self.jax.scipy.special.erf, self.jax.lax.scan
+        self.checkpoint = self.jax.checkpoint
         self.relu, self.sigmoid, self.softmax = self.nn.relu, self.nn.sigmoid, self.nn.softmax
         self.swap = self.arrays.swapaxes
 

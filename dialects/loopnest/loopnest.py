@@ -227,6 +227,11 @@ class LoopOp(IRDLOperation, ABC):
         self.properties["input_maps"] = _maps(tuple(accesses))
         self.properties["pads"] = _pads(tuple(pads))
 
+    def set_accesses(self, inputs: Sequence[Access | None], outputs: Sequence[Access]) -> None:
+        """Address the operands in another way from now on."""
+        self.properties["input_maps"] = _maps(tuple(inputs))
+        self.properties["output_maps"] = _maps(tuple(outputs))
+
     # Queries of passes.
 
     @property

@@ -19,9 +19,8 @@ from gradir.interpreter.known_programs import check_program
 from gradir.passes.analysis.arguments import READ_RESULTS
 from gradir.passes.analysis.edits import erase
 from gradir.passes.buffers.plan_memory import MemoryPlan
-from gradir.runtime import jit
 from gradir.runtime.executable import Executable
-from gradir.runtime.jit import CompiledObject
+from gradir.runtime.llvm import Compilation, CompiledObject, compile_object, total_times
 from gradir.runtime.native_code import NativeCode, loaded, runnable
 from gradir.runtime.packed import SlicesLayout, slices_layout
 from gradir.runtime.threads import thread_count
@@ -71,12 +70,14 @@ def emit_code(
     profile: bool = False,
 ) -> NativeCode:
     """The native code of a function at buffer level; with `profile` it takes its times."""
-    program = emit_program(function, machine.target, machine.threads, profile)
-    compiled = jit.compile_object(program.text, machine.target)
+    with Compilation(machine.target) as compilation:
+        program = emit_program(function, machine.target, machine.threads, profile, compilation.add)
+        objects = compilation.finish()
     found = function.attributes.get(READ_RESULTS)
     is_read = isinstance(found, DenseArrayBase)
     read = tuple(integers_of(cast(DenseArrayBase[Any], found))) if is_read else ()
-    return NativeCode(program, compiled.data, machine.threads, plan, read, layout, compiled.times)
+    files, times = tuple(o.data for o in objects), total_times(objects)
+    return NativeCode(program, files, machine.threads, plan, read, layout, times)
 
 
 def emit_object(
@@ -85,7 +86,7 @@ def emit_object(
     """The object file of one function for any target; uses up the module."""
     isolate_function(module, function)
     compiled, _ = _placed(module, function, Machine(target, threads))
-    return jit.compile_object(emit_program(compiled, target, threads).text, target)
+    return compile_object(emit_program(compiled, target, threads).text, target)
 
 
 def isolate_function(module: ModuleOp, function: str) -> FuncOp:

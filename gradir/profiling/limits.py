@@ -17,7 +17,8 @@ import numpy as np
 
 from gradir.codegen.text.target import MachineTarget, host
 from gradir.compiler.compiler import compile_function
-from gradir.runtime.jit import LoadedCode, compile_object
+from gradir.runtime.jit import LoadedCode
+from gradir.runtime.llvm import compile_object
 from gradir.text.parser import parse_module
 
 CHAINS, ROUNDS, REPEATS = 12, 200_000, 5
@@ -62,7 +63,7 @@ def measured_limits(threads: int) -> Limits:
 def _peak(target: MachineTarget, bits: int) -> float:
     """Operations a second of one thread."""
     lanes = target.vector_bytes * 8 // bits
-    code = LoadedCode(compile_object(chains(target, bits, lanes), target).data, ("peak",), {})
+    code = LoadedCode([compile_object(chains(target, bits, lanes), target).data], ("peak",), {})
     table = (ctypes.c_int64 * 1)()
     run, address = code.function(), ctypes.addressof(table)
     return 2 * CHAINS * ROUNDS * lanes / _least(lambda: run(address))

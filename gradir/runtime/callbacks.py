@@ -41,7 +41,7 @@ def _code() -> jit.LoadedCode:
     symbols |= {name: library_function(name) for name in text.LIBRARY_FUNCTIONS}
     symbols["memcpy"] = library_function("memcpy")
     symbols[text.MAIN_THREAD_SYMBOL] = ctypes.addressof(_main_thread)
-    return jit.LoadedCode(data, (text.POLL_SYMBOL, text.HOST_SYMBOL), symbols)
+    return jit.LoadedCode([data], (text.POLL_SYMBOL, text.HOST_SYMBOL), symbols)
 
 
 def _python_function(name: str) -> int:

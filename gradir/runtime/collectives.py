@@ -378,7 +378,7 @@ def _address(function: Any) -> int:
 def _functions() -> dict[str, int]:
     """The addresses of the functions of all sites; their code lives as long as the process."""
     symbols = {name: library_function(name) for name in ("memcpy", "memset")}
-    code = jit.LoadedCode(fixed_object(library_calls()), (START_SYMBOL, FINISH_SYMBOL), symbols)
+    code = jit.LoadedCode([fixed_object(library_calls())], (START_SYMBOL, FINISH_SYMBOL), symbols)
     _loaded.append(code)
     return code.addresses
 

@@ -25,6 +25,7 @@ from gradir.runtime.arrays import Array, ArraySpec, spec_of
 from gradir.runtime.call_table import CallTable
 from gradir.runtime.callbacks import take_raised
 from gradir.runtime.checked_call import CheckedCall
+from gradir.runtime.llvm import CompileTimes, assembly
 from gradir.runtime.memory import MemoryBlock, ResultBuffer, shared_pool
 from gradir.runtime.messages import Messages
 from gradir.runtime.native_call import NativeCall, Runner
@@ -60,7 +61,7 @@ class Executable(Recompiled):
         target: MachineTarget,
         thread_count: int,
         plan: Any = None,
-        times: jit.CompileTimes | None = None,
+        times: CompileTimes | None = None,
         read_results: Sequence[int] = (),
         layout: SlicesLayout | None = None,
     ):
@@ -114,7 +115,7 @@ class Executable(Recompiled):
     @property
     def asm(self) -> str:
         """The machine code as assembly text."""
-        return jit.assembly(self.program.text, self.target)
+        return assembly(self.program.text, self.target)
 
     def kernel_asm(self, name: str) -> str:
         """The assembly of one kernel, by its name in a profile."""

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from gradir.cache.entry import CacheEntry
 from gradir.cache.store import find, keep, key_of
 from gradir.codegen.text.target import host
-from gradir.runtime.jit import compile_object
+from gradir.runtime.llvm import compile_object
 
 
 def fixed_object(text: str) -> bytes:

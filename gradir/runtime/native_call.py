@@ -162,7 +162,7 @@ def _code() -> jit.LoadedCode:
     symbols[text.ARRAY_TYPE] = _numpy_address(NUMPY_ARRAY_TYPE)
     module = text.module(numbers.call_function(), tree_call())
     entries = (numbers.CALL_ENTRY, TREE_ENTRY)
-    return jit.LoadedCode(fixed_object(module), entries, symbols)
+    return jit.LoadedCode([fixed_object(module)], entries, symbols)
 
 
 def is_supported() -> bool:

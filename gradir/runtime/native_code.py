@@ -1,7 +1,7 @@
 """Native code with all that running it takes: what the compiler makes, and the disk keeps.
 
-The object file has no addresses of a process. It names the functions that it calls, and finds the
-records of its host calls by a symbol; the linker puts in this process's records.
+The object files have no addresses of a process. They name the functions that they call, and find
+the records of host calls by a symbol; the linker puts in this process's records.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from gradir.passes.buffers.plan_memory import MemoryPlan
 from gradir.runtime import jit, pool, threads
 from gradir.runtime.callbacks import callback_address
 from gradir.runtime.executable import Executable
+from gradir.runtime.llvm import CompileTimes
 from gradir.runtime.packed import SlicesLayout
 
 if TYPE_CHECKING:
@@ -39,19 +40,19 @@ NO_FUNCTIONS: Mapping[str, HostFunction] = MappingProxyType({})
 
 @dataclass(frozen=True)
 class NativeCode:
-    """A program, its object file, and what the caller of an `Executable` can ask.
+    """A program, its object files, and what the caller of an `Executable` can ask.
 
     `read_results` are the results that are added to, `layout` has the row slices. `times` are those
     of its compilation, None where it was not compiled in this process.
     """
 
     program: CompiledProgram
-    data: bytes
+    objects: tuple[bytes, ...]
     threads: int
     plan: MemoryPlan | None
     read_results: tuple[int, ...]
     layout: SlicesLayout | None
-    times: jit.CompileTimes | None
+    times: CompileTimes | None
 
 
 def loaded(
@@ -63,7 +64,7 @@ def loaded(
     symbols = symbols_of(program)
     if host_calls is not None:
         symbols[HOST_RECORDS] = host_calls.address
-    linked = jit.LoadedCode(code.data, (program.entry,), symbols)
+    linked = jit.LoadedCode(code.objects, (program.entry,), symbols)
     made = Executable(
         *(program, linked, target, code.threads, code.plan, code.times),
         *(code.read_results, code.layout),

@@ -40,7 +40,7 @@ class ThreadPool:
         # not optimized: a barrier waits for the memory
         data = fixed_object(text.pool_functions(host()))
         entries = (text.RUN, text.BARRIER, text.WORKER)
-        self._code = jit.LoadedCode(data, entries, symbols)
+        self._code = jit.LoadedCode([data], entries, symbols)
 
     def function(self, name: str) -> int:
         """The address of a function of the module."""

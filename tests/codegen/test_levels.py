@@ -25,15 +25,16 @@ from gradir.codegen.driver.pool import BARRIER, RUN
 from gradir.codegen.driver.program import emit_program
 from gradir.codegen.text.callback_functions import HOST_SYMBOL, POLL_SYMBOL
 from gradir.codegen.text.target import LEVELS, MachineTarget, host, target_of
-from gradir.codegen.vector_math import FUNCTIONS, collect
-from gradir.codegen.vector_math.target_functions import LIBRARY_FUNCTIONS, complete
+from gradir.codegen.vector_math import FUNCTIONS, definitions
+from gradir.codegen.vector_math.target_functions import LIBRARY_FUNCTIONS, completed
 from gradir.compiler.compiler import compile_function, emit_object, isolate_function
 from gradir.compiler.pipeline import STAGES, Machine, run_stages
 from gradir.dialects.grad.lapack import FACTOR_OPS
 from gradir.errors import ArgumentError, CompileError
 from gradir.runtime import executable, jit
+from gradir.runtime.jit import undefined_symbols
+from gradir.runtime.llvm import assembly, compile_object
 from gradir.runtime.native_code import symbols_of
-from gradir.runtime.object_file import undefined_symbols
 from gradir.symbols import function_named
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -48,7 +49,7 @@ running = pytest.mark.parametrize("level", RUNNABLE)
 
 
 def check_symbols(data: bytes, level: str) -> None:
-    found = undefined_symbols(data)
+    found = undefined_symbols([data])
     assert found is not None
     unknown = set(found) - {*LIBRARY_FUNCTIONS, *OURS}
     assert not unknown, f"{level}: {unknown}"
@@ -93,7 +94,7 @@ def test_ops(group: int) -> None:
             check_symbols(data, f"{level}: {some}")
             if target.lacking:
                 continue
-            code = jit.LoadedCode(data, (program.entry,), symbols_of(program))
+            code = jit.LoadedCode([data], (program.entry,), symbols_of(program))
             run = executable.Executable(program, code, target, 1)
             values = iter(run(*(a for _, arrays in batch.calls for a in arrays)))
             found = [tuple(next(values) for _ in range(count)) for count in counts]
@@ -105,7 +106,7 @@ def emitted(module: Any, target: MachineTarget) -> tuple[bytes, Any]:
     program = emit_program(function_named(module, "driver"), target, 1)
     assert " half" not in program.text or target.converts_half
     assert "bfloat" not in program.text
-    return jit.compile_object(program.text, target).data, program
+    return compile_object(program.text, target).data, program
 
 
 def compare(batch: Batch, expected: Any, found: Any, level: str) -> None:
@@ -317,10 +318,10 @@ def exact_fma(x: Array, y: Array, z: Array) -> Array:
 @running
 def test_fma_is_rounded_once(level: str) -> None:
     target = target_of(level)
-    text = complete(FMA.replace("ATTRIBUTES", target.attributes), target)
-    data = jit.compile_object(text, target).data
-    assert undefined_symbols(data) == ()
-    code = jit.LoadedCode(data, ("fma",), {})
+    text = "\n".join(completed(FMA.replace("ATTRIBUTES", target.attributes), target))
+    data = compile_object(text, target).data
+    assert undefined_symbols([data]) == ()
+    code = jit.LoadedCode([data], ("fma",), {})
     arguments = fma_arguments()
     found = np.empty_like(arguments[0])
     run = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4, ctypes.c_int64)(code.address)
@@ -335,10 +336,12 @@ LANES_OF_HOST = {32: 4, 64: 8}
 def math_code(level: str, name: str, bits: int) -> jit.LoadedCode:
     target = target_of(level)
     request = (name, bits, LANES[bits])
-    text = complete(collect([request]) + vector_math.loop_text(*request), target)
-    data = jit.compile_object(text, target).data
+    text = "\n".join(
+        completed("\n".join([*definitions([request]), vector_math.loop_text(*request)]), target)
+    )
+    data = compile_object(text, target).data
     check_symbols(data, f"{level}: {name}")
-    return jit.LoadedCode(data, (f"{name}_{bits}_{LANES[bits]}",), {})
+    return jit.LoadedCode([data], (f"{name}_{bits}_{LANES[bits]}",), {})
 
 
 @pytest.mark.parametrize("bits", LANES)
@@ -423,7 +426,7 @@ def test_instructions_above_the_level_are_not_used(level: str) -> None:
     target = target_of(level)
     op = gradir.parse(ELEMENTWISE).op
     run_stages(op, Machine(target, 1))
-    text = jit.assembly(emit_program(function_named(op, "f"), target, 1).text, target)
+    text = assembly(emit_program(function_named(op, "f"), target, 1).text, target)
     assert ("%zmm" in text) == (level == "x86-64-v4")
     assert ("%ymm" in text) == (level == "x86-64-v3")
     assert ("fmul\tv" in text) == (level == "aarch64")
@@ -471,10 +474,10 @@ def test_a_missing_function_is_named(capfd: pytest.CaptureFixture[str]) -> None:
       store float %w, ptr %x
       ret void
     }"""
-    data = jit.compile_object(text, host()).data
-    assert undefined_symbols(data) == ("__truncsfbf2", "nobody")
+    data = compile_object(text, host()).data
+    assert undefined_symbols([data]) == ("__truncsfbf2", "nobody")
     with pytest.raises(CompileError, match=r"gradir does not have: __truncsfbf2, nobody$"):
-        jit.LoadedCode(data, ("f",), {})
+        jit.LoadedCode([data], ("f",), {})
     assert capfd.readouterr() == ("", "")
 
 
@@ -487,5 +490,5 @@ def test_library_functions_are_there() -> None:
 
 
 def test_a_module_of_another_format_is_not_read() -> None:
-    assert undefined_symbols(b"\xcf\xfa\xed\xfe" + bytes(60)) is None
+    assert undefined_symbols([b"\xcf\xfa\xed\xfe" + bytes(60)]) is None
     assert Module(gradir.parse(ELEMENTWISE).op).functions == ("f",)

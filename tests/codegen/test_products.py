@@ -21,9 +21,11 @@ from gradir.codegen.contractions.choose_tiles import plan_product
 from gradir.codegen.contractions.finish import ResultPlace
 from gradir.codegen.contractions.product import emit_product
 from gradir.codegen.contractions.product_plan import Operand, Product, ProductPlan
+from gradir.codegen.text.functions import Needs
 from gradir.codegen.text.target import MachineTarget, host
 from gradir.codegen.text.writer import FunctionWriter
-from gradir.codegen.vector_math.target_functions import complete
+from gradir.codegen.vector_math import definitions
+from gradir.codegen.vector_math.target_functions import completed
 
 Array = np.ndarray[Any, np.dtype[Any]]
 llvm: Any = llvmlite_binding
@@ -78,7 +80,7 @@ class Compiled:
     def __init__(self, text: str, names: list[str], target: MachineTarget) -> None:
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
-        module = llvm.parse_assembly(complete(text, target))
+        module = llvm.parse_assembly("\n".join(completed(text, target)))
         module.verify()
         machine = llvm.Target.from_default_triple().create_target_machine(
             cpu=target.cpu, features=target.features, opt=2
@@ -109,6 +111,14 @@ def store(plan: ProductPlan, bias: bool = False) -> Any:
     return epilogue
 
 
+def product_text(plan: ProductPlan, epilogue: Any) -> str:
+    """The module of a product, with the functions that it calls."""
+    needs = Needs()
+    text = emit_product(plan, "f", epilogue, needs=needs)
+    called = definitions(needs.functions, attributes=plan.target.attributes)
+    return "\n".join([*called, text])
+
+
 def aligned(size: int) -> tuple[Array, int]:
     """Fresh memory full of a pattern that is NaN as any floating type, and its aligned address."""
     memory = np.full(size + 64, 0xFF, np.uint8)
@@ -118,7 +128,7 @@ def aligned(size: int) -> tuple[Array, int]:
 def run(plan: ProductPlan, lhs: Array, rhs: Array, shares: int = 1, bias: bool = False) -> Array:
     """Compile and run all phases, each split into `shares` ranges, the last range first."""
     c = plan.product
-    text = emit_product(plan, "f", store(plan, bias), linkage="")
+    text = product_text(plan, store(plan, bias))
     code = Compiled(text, [f"f.{phase.suffix}" for phase in plan.phases], plan.target)
     out = np.full((*c.batch, c.m, c.n), np.nan, NUMPY_TYPES[c.accumulator])
     keep, scratch = aligned(plan.scratch_bytes)
@@ -354,7 +364,7 @@ def test_epilogue_sees_every_element_once() -> None:
     case = Case(29, 37, 8)
     chosen = replace(plan_product(case.product(), host()), height=8)
     lhs, rhs = data(case)
-    text = emit_product(chosen, "f", _count_epilogue(chosen), linkage="")
+    text = product_text(chosen, _count_epilogue(chosen))
     code = Compiled(text, ["f.compute"], chosen.target)
     out = np.zeros((29, 37), np.float32)
     signature = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4, *[ctypes.c_int64] * 2)
@@ -396,9 +406,7 @@ def test_accumulators_stay_in_registers(element: str, width: int, n: int) -> Non
     """The loop over k has an fma for each accumulator, in full width, and stores nothing."""
     case = Case(96, n, 64, element=element, accumulator=element)
     chosen = plan_product(case.product(), host(width))
-    code = Compiled(
-        emit_product(chosen, "f", store(chosen), linkage=""), ["f.compute"], chosen.target
-    )
+    code = Compiled(product_text(chosen, store(chosen)), ["f.compute"], chosen.target)
     loops = [lines for lines in basic_blocks(code.assembly) if any("fmadd" in x for x in lines)]
     if not loops:
         pytest.skip("no fused multiply-add in the assembly of this machine")

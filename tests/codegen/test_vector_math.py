@@ -24,8 +24,8 @@ from vector_math_harness import (
 from gradir.codegen.text.target import host
 from gradir.codegen.vector_math import (
     FUNCTIONS,
-    collect,
     definition,
+    definitions,
     dependencies,
     operand_count,
     symbol,
@@ -224,14 +224,14 @@ def test_next_to_multiples_of_a_quarter_turn(name: str, bits: int) -> None:
     assert error.max() <= LARGEST_ERROR[name] + REFERENCE_NOISE[64], x[np.argmax(error)]
 
 
-def test_collect_defines_each_function_once() -> None:
+def test_definitions_are_each_function_once() -> None:
     requests = {("sin", 32, 16), ("cos", 32, 16), ("tan", 64, 1), ("exp", 32, 16)}
-    text = collect(requests)
+    text = "\n".join(definitions(requests))
     defined = re.findall(r"^(?:define .*?)?(@[\w.]+)(?:\(| = )", text, re.MULTILINE)
     assert len(defined) == len(set(defined))
     assert {symbol(*request) for request in requests} <= set(defined)
     assert "@gradir.reduce_huge.f64" in defined
-    assert collect(sorted(requests)) == text
+    assert "\n".join(definitions(sorted(requests))) == text
 
 
 def test_definition_and_its_dependencies_make_a_module() -> None:

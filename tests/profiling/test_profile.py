@@ -20,7 +20,7 @@ from gradir.profiling import limits as limits_room
 from gradir.profiling.limits import Limits, measured_limits
 from gradir.profiling.profile import Line, Part, Profile
 from gradir.profiling.table import HEAD
-from gradir.runtime.jit import assembly
+from gradir.runtime.llvm import assembly
 
 LOOP = """
 func.func @f(%x: tensor<64x64xf32>, %n: i64) -> (tensor<64x64xf32>, tensor<64xf32>) {

@@ -22,7 +22,8 @@ import gradir.numpy as gnp
 from gradir.codegen.text.target import host
 from gradir.errors import HostCallError
 from gradir.runtime import native_blocks
-from gradir.runtime.jit import LoadedCode, compile_object
+from gradir.runtime.jit import LoadedCode
+from gradir.runtime.llvm import compile_object
 from gradir.runtime.native_blocks import ArrayRecord, CallRecord
 from tests.frontends.test_custom_op import runs
 from tests.support.custom_ops import first_like, own_registry
@@ -296,7 +297,7 @@ define i32 @add_data(ptr %call) {
 
 def test_an_object_with_an_address() -> None:
     """As numba.cfunc makes it; here it is code of LLVM's, without Python in it."""
-    code = LoadedCode(compile_object(LLVM, host()).data, ("add_data",), {})
+    code = LoadedCode([compile_object(LLVM, host()).data], ("add_data",), {})
     op = gradir.custom_op(gradir.native(code, data=np.array(2.5)), lambda x: x)
     assert op.name == "LoadedCode"
     chain = gradir.jit(lambda x: op(op(op(x))) * 2)

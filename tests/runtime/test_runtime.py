@@ -35,8 +35,9 @@ from gradir.errors import (
     GradirError,
     IndexOutOfRange,
 )
-from gradir.runtime import jit, memory, threads
+from gradir.runtime import memory, threads
 from gradir.runtime.executable import Executable
+from gradir.runtime.llvm import compile_object
 from gradir.runtime.memory import MemoryPool, ResultBuffer
 
 pytestmark = pytest.mark.usefixtures("native_calls")
@@ -587,7 +588,7 @@ def test_llvm_is_not_imported_before_it_is_needed():
 def test_what_llvm_refuses_is_an_error_of_gradir():
     for text in ("define void @f( {", "define i64 @f(i64 %x) {\n  ret i64 %y\n}"):
         with pytest.raises(CompileError, match="LLVM does not take the code that gradir wrote: "):
-            jit.compile_object(text, host())
+            compile_object(text, host())
 
 
 def test_the_code_can_be_read(add16: Executable):

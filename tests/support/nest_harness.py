@@ -28,7 +28,7 @@ from gradir.codegen.text.functions import METADATA
 from gradir.codegen.text.kernel import ERROR_RECORD_BYTES, Kernel
 from gradir.codegen.text.kinds import kind_of
 from gradir.codegen.text.target import MachineTarget, host
-from gradir.codegen.vector_math.target_functions import complete
+from gradir.codegen.vector_math.target_functions import completed
 from gradir.dialects.base.access import Access
 from gradir.dialects.loopnest.loopnest import (
     CheckIndexOp,
@@ -124,10 +124,10 @@ def compile_nest(
     kernel = emit_nest(op, "nest", target)
     text = "\n".join([METADATA, kernel.text])
     if kernel.functions:
-        from gradir.codegen.vector_math import collect
+        from gradir.codegen.vector_math import definitions
 
-        text += collect(kernel.functions)
-    engine, assembly = _compile(complete(text, target), target)
+        text += "\n".join(definitions(kernel.functions, attributes=target.attributes))
+    engine, assembly = _compile("\n".join(completed(text, target)), target)
     count = len(op.inputs) + len(op.outputs) + 2
     signature = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * count, ctypes.c_int64, ctypes.c_int64)
     functions = [signature(engine.get_function_address(p.symbol)) for p in kernel.phases]

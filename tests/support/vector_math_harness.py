@@ -13,7 +13,7 @@ from llvmlite import binding as llvmlite_binding
 from gradir.codegen.text.kinds import llvm_type
 from gradir.codegen.vector_math import (
     Request,
-    collect,
+    definitions,
     operand_count,
     symbol,
 )
@@ -65,7 +65,8 @@ def optimized(requests: set[Request], scales: bool = False) -> tuple[Any, Any]:
     """The module with a loop per request, compiled for this machine, and the machine."""
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
-    text = collect(requests, scales) + "".join(loop_text(*request) for request in sorted(requests))
+    loops = [loop_text(*request) for request in sorted(requests)]
+    text = "\n".join([*definitions(requests, scales), *loops])
     module = binding.parse_assembly(text)
     module.verify()
     machine = binding.Target.from_default_triple().create_target_machine(

@@ -237,7 +237,7 @@ def emit_rows(
                 f.call("void", f"@{phase.symbol}", f"{handed_on}, i64 0, i64 {phase.items}")
     f.ret()
     head = f"{parameters(op)}, i64 %begin, i64 %end"
-    text = f.define(f"{name}.chunks", head, target.attributes)
+    text = f.define(f"{name}.chunks", head, target.attributes, linkage="")
     cost = chunks.count * sum(phase.cost for phase in part.phases)
     phases = (KernelPhase(f"{name}.chunks", shares, cost),)
     return replace(part, text=f"{part.text}\n{text}", phases=phases)

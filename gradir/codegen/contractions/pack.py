@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from gradir.codegen.contractions.operands import Source, load_vector
 from gradir.codegen.contractions.product_plan import ProductPlan, Vector, placed, split_columns
-from gradir.codegen.contractions.squares import load_transposed
+from gradir.codegen.contractions.squares import copy_transposed
 from gradir.codegen.contractions.tile import SCALAR
 from gradir.codegen.text.writer import FunctionWriter
 
@@ -119,9 +119,8 @@ class RightPacker:
                 place = f.element(kind, base, f.add(self._offset(k, width), first))
                 for inner in range(0, lanes, vector.lanes):
                     square = corner.at(f, f.add(k, inner), first)
-                    for row, value in enumerate(load_transposed(f, kind, square, vector)):
-                        target = f.element(kind, place, (inner + row) * width)
-                        f.store(kind, vector.lanes, target, value)
+                    target = f.element(kind, place, inner * width)
+                    copy_transposed(f, kind, square, vector, target, width)
 
         full = sum(vector.lanes == lanes == vector.valid for vector in vectors)
         if full:

@@ -317,7 +317,6 @@ def emit_product(
     name: str,
     epilogue: Epilogue,
     parameters: str = PARAMETERS,
-    linkage: str = "internal ",
     turned: bool = False,
     start: Start | None = None,
     needs: Needs | None = None,
@@ -339,7 +338,7 @@ def emit_product(
             _write_compute(f, plan, epilogue, turned, start)
         f.ret()
         symbol = f"{name}.{phase.suffix}"
-        functions.append(f.define(symbol, parameters, plan.target.attributes, linkage))
+        functions.append(f.define(symbol, parameters, plan.target.attributes, linkage=""))
     return "\n".join(functions)
 
 

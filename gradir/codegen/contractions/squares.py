@@ -1,15 +1,38 @@
-"""Squares of an operand that is contiguous the other way, transposed in registers.
-
-Only shuffles that are single instructions are used: interleaving inside 128-bit blocks, then taking
-every second block of a pair of vectors.
-"""
+"""Squares of an operand that is contiguous the other way: loaded, and transposed in registers."""
 
 from __future__ import annotations
 
 from gradir.codegen.contractions.operands import Source, load_vector
 from gradir.codegen.contractions.product_plan import Vector
-from gradir.codegen.text.kinds import bytes_of
+from gradir.codegen.text.kinds import FLOAT_BITS, bytes_of
 from gradir.codegen.text.writer import FunctionWriter
+from gradir.codegen.vector_math import symbol
+from gradir.codegen.vector_math.squares import (
+    TRANSPOSE,
+    block_lanes,
+    transpose,
+    transpose_in_blocks,
+)
+
+
+def copy_transposed(
+    f: FunctionWriter, kind: str, source: Source, vector: Vector, target: str, width: int
+) -> None:
+    """Store the next k, as many as lanes, of the columns of one vector, in rows of `width`.
+
+    A whole square is left to a function that all kernels of a module share: its shuffles would be
+    most of the code of a kernel.
+    """
+    lanes = vector.lanes
+    if vector.valid == lanes > 2 and source.element == kind:
+        f.needs.functions.add((TRANSPOSE, FLOAT_BITS[kind], lanes))
+        steps = (size * bytes_of(kind) for size in (source.column_stride, width))
+        pointers = zip((source.pointer, target), steps, strict=True)
+        arguments = ", ".join(f"ptr {pointer}, i64 {step}" for pointer, step in pointers)
+        f.call("void", symbol(TRANSPOSE, FLOAT_BITS[kind], lanes), arguments)
+        return
+    for row, value in enumerate(load_transposed(f, kind, source, vector)):
+        f.store(kind, lanes, f.element(kind, target, row * width), value)
 
 
 def load_transposed(f: FunctionWriter, kind: str, source: Source, vector: Vector) -> list[str]:
@@ -18,21 +41,6 @@ def load_transposed(f: FunctionWriter, kind: str, source: Source, vector: Vector
     rows = [load_vector(f, kind, source.at(f, 0, c), whole) for c in range(vector.valid)]
     rows += ["zeroinitializer"] * (vector.lanes - vector.valid)
     return transpose(f, kind, rows)
-
-
-def transpose(f: FunctionWriter, kind: str, rows: list[str]) -> list[str]:
-    """Transpose a square of as many vectors as each has lanes."""
-    lanes = len(rows)
-    block = block_lanes(kind, lanes)
-    inside = [
-        _transpose_in_blocks(f, kind, rows[start : start + block], lanes)
-        for start in range(0, lanes, block)
-    ]
-    columns = [
-        _transpose_blocks(f, kind, [group[place] for group in inside], block, lanes)
-        for place in range(block)
-    ]
-    return [columns[place][number] for number in range(lanes // block) for place in range(block)]
 
 
 def load_transposed_blocks(
@@ -56,49 +64,4 @@ def load_transposed_blocks(
             pairs = zip(pieces[::2], pieces[1::2], strict=True)
             pieces = [f.shuffle(kind, width, low, range(2 * width), high) for low, high in pairs]
         rows.append(pieces[0])
-    return _transpose_in_blocks(f, kind, rows, vector.lanes)[:count]
-
-
-def block_lanes(kind: str, lanes: int) -> int:
-    """Lanes in 128 bits."""
-    return min(lanes, 16 // bytes_of(kind))
-
-
-def _transpose_in_blocks(f: FunctionWriter, kind: str, group: list[str], lanes: int) -> list[str]:
-    """Transpose 1, 2 or 4 rows inside each block of as many lanes."""
-    block = len(group)
-
-    def interleave(left: str, right: str, unit: int) -> list[str]:
-        """Alternate units of the lower, and of the upper, halves of each block."""
-        halves: list[str] = []
-        for half in (0, block // 2):
-            indices: list[int] = []
-            for start in range(half, lanes, block):
-                for piece in range(start, start + block // 2, unit):
-                    indices += [*range(piece, piece + unit)]
-                    indices += [*range(piece + lanes, piece + lanes + unit)]
-            halves.append(f.shuffle(kind, lanes, left, indices, right))
-        return halves
-
-    if block == 1:
-        return group
-    if block == 2:
-        return interleave(group[0], group[1], 1)
-    low01, high01 = interleave(group[0], group[1], 1)
-    low23, high23 = interleave(group[2], group[3], 1)
-    return [*interleave(low01, low23, 2), *interleave(high01, high23, 2)]
-
-
-def _transpose_blocks(
-    f: FunctionWriter, kind: str, vectors: list[str], block: int, lanes: int
-) -> list[str]:
-    """Block i of vector j becomes block j of vector i."""
-    if len(vectors) == 1:
-        return vectors
-    halves: list[list[str]] = []
-    for parity in (0, 1):
-        chosen = [lane for lane in range(2 * lanes) if lane // block % 2 == parity]
-        pairs = zip(vectors[::2], vectors[1::2], strict=True)
-        taken = [f.shuffle(kind, lanes, left, chosen, right) for left, right in pairs]
-        halves.append(_transpose_blocks(f, kind, taken, block, lanes))
-    return [value for pair in zip(*halves, strict=True) for value in pair]
+    return transpose_in_blocks(f, kind, rows, vector.lanes)[:count]

@@ -390,7 +390,8 @@ def _wrapper(
     arguments = ", ".join([*handed_on, "ptr %error", "i64 %begin", "i64 %end"])
     f.call("void", f"@{symbol}", arguments)
     f.ret()
-    return f.define(name, f"{parameters(op)}, i64 %begin, i64 %end", target.attributes)
+    head = f"{parameters(op)}, i64 %begin, i64 %end"
+    return f.define(name, head, target.attributes, linkage="")
 
 
 def parameters(op: LoopOp) -> str:

@@ -72,15 +72,15 @@ class BufferTable:
     def __getitem__(self, value: SSAValue) -> Buffer:
         return self._buffers[value]
 
-    def pointer(self, value: SSAValue) -> str:
-        """The pointer to a buffer, for what is written next."""
+    def pointer(self, value: SSAValue, distance: int = 0) -> str:
+        """The pointer to a place in a buffer, `distance` bytes behind its begin."""
         buffer = self._buffers[value]
         if not self.is_long_list:
-            return buffer.pointer
+            return self.text.address("i8", buffer.pointer, distance)
         if buffer.root not in self._loaded:
             self._loaded[buffer.root] = self._load(buffer.root)
         start = self._loaded[buffer.root]
-        return self.text.address("i8", start, buffer.low)
+        return self.text.address("i8", start, buffer.low + distance)
 
     def new_part(self) -> None:
         """What is written next is another function."""

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from xdsl.ir import Block
 
+from gradir.codegen.driver.anchors import anchored
 from gradir.codegen.driver.buffers import BufferTable
+from gradir.codegen.driver.modules import ModuleWriter
 from gradir.codegen.driver.report import KernelReport, PhaseReport
 from gradir.codegen.driver.threads import SharedWork
 from gradir.codegen.kernel_key import kernel_key
@@ -17,7 +19,7 @@ from gradir.codegen.text.kernel import ERROR_RECORD_BYTES, Kernel, KernelPhase
 from gradir.codegen.text.target import MachineTarget
 from gradir.dialects.base.deferred import deferred
 from gradir.dialects.loopnest.forall import ForallOp
-from gradir.dialects.loopnest.loopnest import ContractOp, KernelOp, NestOp
+from gradir.dialects.loopnest.loopnest import ContractOp, KernelOp, LoopOp, NestOp
 from gradir.dialects.loopnest.rows import RowsOp
 from gradir.passes.analysis.liveness import is_control_flow
 from gradir.passes.analysis.region_flow import times, trips
@@ -49,8 +51,10 @@ class KernelCache:
     before those that its codes count.
     """
 
-    def __init__(self, target: MachineTarget, work: SharedWork, buffers: BufferTable):
-        self.target, self.work, self.buffers = target, work, buffers
+    def __init__(
+        self, target: MachineTarget, work: SharedWork, buffers: BufferTable, modules: ModuleWriter
+    ):
+        self.target, self.work, self.buffers, self.modules = target, work, buffers, modules
         self.table = buffers.table
         # kernels share work out among so many threads, even if the driver runs on one
         self.threads = work.threads
@@ -59,6 +63,8 @@ class KernelCache:
         self._kernels: dict[Hashable, EmittedKernel] = {}
         # an op is asked for twice: for the costs of its phases, and for their calls
         self._of_ops: dict[KernelOp, EmittedKernel] = {}
+        # by loop op, the bytes between the begin of each operand and where its kernel begins
+        self.distances: dict[KernelOp, tuple[int, ...]] = {}
         self._own_record: int | None = None
 
     def all(self) -> list[EmittedKernel]:
@@ -68,17 +74,26 @@ class KernelCache:
         """The kernel of `op`, which is written to the module if no equal op was before."""
         known = self._of_ops.get(op)
         if known is None:
-            key = kernel_key(op, [self.buffers[operand].place for operand in op.operands])
-            known = self._kernels.get(key)
-            if known is None:
-                known = self._kernels[key] = self._write(
-                    op, f"{op.name.partition('.')[2]}_{len(self._kernels)}"
-                )
-            self._of_ops[op] = known
+            known = self._of_ops[op] = self._new_or_equal(op)
+        return known
+
+    def _new_or_equal(self, op: KernelOp) -> EmittedKernel:
+        places = [self.buffers[operand].place for operand in op.operands]
+        kernel_op = op
+        if isinstance(op, LoopOp):
+            kernel_op, self.distances[op] = anchored(op, places)
+        key = kernel_key(kernel_op, places)
+        known = self._kernels.get(key)
+        if known is None:
+            name = f"{op.name.partition('.')[2]}_{len(self._kernels)}"
+            known = self._kernels[key] = self._write(kernel_op, name)
+        if kernel_op is not op:
+            kernel_op.erase()
         return known
 
     def _write(self, op: KernelOp, name: str) -> EmittedKernel:
         kernel = self._emit(op, name)
+        self.modules.add_kernel(kernel)
         phases = [PhaseReport(p.items, p.cost, self.work.is_shared(p)) for p in kernel.phases]
         report = KernelReport(name, op.name, tuple(phases))
         return EmittedKernel(kernel, self._error_record(kernel), report)

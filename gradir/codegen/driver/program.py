@@ -1,4 +1,4 @@
-"""A whole function at buffer level to one LLVM module: kernels, and a driver that calls them.
+"""A whole function at buffer level to LLVM modules: kernels, and a driver that calls them.
 
 All threads run the driver together, inside one parallel region. Each phase of a kernel is split
 into contiguous shares of its items, or left to thread 0 where it is too short to share. Threads
@@ -12,7 +12,7 @@ no work thread 0 runs it alone, and then no thread waits inside.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
@@ -29,6 +29,7 @@ from gradir.codegen.driver.growing_memory import (
 )
 from gradir.codegen.driver.kernels import KernelCache
 from gradir.codegen.driver.loop_blocks import LoopBlocks
+from gradir.codegen.driver.modules import ModuleWriter
 from gradir.codegen.driver.parts import LONG_LIST, DriverParts
 from gradir.codegen.driver.report import (
     CompiledProgram,
@@ -51,13 +52,10 @@ from gradir.codegen.text.callback_functions import (
     WAIT,
 )
 from gradir.codegen.text.control_flow import ControlFlow
-from gradir.codegen.text.functions import METADATA
 from gradir.codegen.text.kinds import kind_of
 from gradir.codegen.text.polls import POLL_DECLARATION, Polls
 from gradir.codegen.text.target import MachineTarget
 from gradir.codegen.text.writer import FunctionWriter
-from gradir.codegen.vector_math import collect
-from gradir.codegen.vector_math.target_functions import complete
 from gradir.dialects.base.deferred import deferred
 from gradir.dialects.base.diagnostics import LocatedError
 from gradir.dialects.loopnest.buffer_ops import ReserveOp, WindowOp
@@ -80,13 +78,18 @@ __all__ = [
 
 
 def emit_program(
-    function: func.FuncOp, target: MachineTarget, threads: int, profile: bool = False
+    function: func.FuncOp,
+    target: MachineTarget,
+    threads: int,
+    profile: bool = False,
+    hand_out: Callable[[str], object] = str,
 ) -> CompiledProgram:
-    """The LLVM module of `function`, for at most `threads` threads.
+    """`function` in LLVM text, for at most `threads` threads.
 
-    With `profile` the driver takes the time of its parts.
+    With `profile` the driver takes the time of its parts. `hand_out` is given the modules for LLVM
+    one by one, the first of them while others are written.
     """
-    driver = _Driver(function, target, threads, profile)
+    driver = _Driver(function, target, ModuleWriter(target, hand_out), threads, profile)
     driver.function_block()
     return driver.program()
 
@@ -95,9 +98,14 @@ class _Driver:
     """Walks the function's blocks and writes the driver that calls the kernels."""
 
     def __init__(
-        self, function: func.FuncOp, target: MachineTarget, threads: int, profile: bool = False
+        self,
+        function: func.FuncOp,
+        target: MachineTarget,
+        modules: ModuleWriter,
+        threads: int,
+        profile: bool = False,
     ):
-        self.function, self.target = function, target
+        self.function, self.target, self.modules = function, target, modules
         self.text = FunctionWriter()
         self.work = SharedWork(self.text, threads)
         self.table = TableWords(self.text)
@@ -107,7 +115,7 @@ class _Driver:
         self.started: list[tuple[int, HostInvokeOp]] = []
         self.buffers = BufferTable(function, self.text, self.table)
         self.parts = DriverParts(self.work, target)
-        self.kernels = KernelCache(target, self.work, self.buffers)
+        self.kernels = KernelCache(target, self.work, self.buffers, modules)
         self.scalars = ScalarCode(
             self.text, self.work, self.buffers.__getitem__, self.kernels.own_error
         )
@@ -326,8 +334,12 @@ class _Driver:
         if emitted.kernel.polls:
             ends.append("ptr %table")
 
+        distances = self.kernels.distances.get(op, (0,) * len(op.operands))
+
         def arguments() -> str:
-            return ", ".join([f"ptr {self.buffers.pointer(o)}" for o in op.operands] + ends)
+            places = zip(op.operands, distances, strict=True)
+            pointers = [f"ptr {self.buffers.pointer(o, distance)}" for o, distance in places]
+            return ", ".join(pointers + ends)
 
         reads = len(op.inputs)
         uses = [use for k, b in enumerate(buffers) for use in b.use(k >= reads)]
@@ -375,11 +387,9 @@ class _Driver:
         )
 
     def module_text(self) -> str:
-        kernels = [emitted.kernel for emitted in self.kernels.all()]
-        ours = frozenset(self.text.needs.functions)
-        functions = ours.union(*(k.functions for k in kernels))
+        """The text of the program, whose last module is handed out."""
         is_parallel = self.work.shared_phases > 0
-        parts = [METADATA, collect(functions, self.target.scales), *(k.text for k in kernels)]
+        parts: list[str] = []
         if self.host_calls:
             parts.append(f"declare i64 @{HOST_SYMBOL}(ptr, i64, ptr, ptr)")
             parts.append(f"@{HOST_RECORDS} = external global i8")
@@ -394,8 +404,8 @@ class _Driver:
         entry = entry_function(
             self.target, self.kernels.records, ends, is_parallel, self.work.can_stop
         )
-        parts.append(entry)
-        return complete("\n".join(parts), self.target)
+        self.modules.add([*parts, entry], self.text.needs.functions)
+        return self.modules.finish()
 
     def driver_text(self) -> str:
         """`@gradir_driver`, which every thread runs."""

@@ -27,6 +27,7 @@ from gradir.codegen.vector_math import (
     inverse_trigonometric,
     logarithm,
     power,
+    squares,
     trigonometric,
 )
 
@@ -72,14 +73,17 @@ def dependencies(name: str, bits: int, lanes: int) -> tuple[str, ...]:
     return _write(name, bits, lanes)[1]
 
 
-def collect(requests: Iterable[Request], scales: bool = False) -> str:
-    """The definitions of all requested functions and of what they use, each once, sorted.
+def definitions(
+    requests: Iterable[Request], scales: bool = False, attributes: str = ""
+) -> list[str]:
+    """The definitions of all requested functions and of their callees, each once, sorted.
 
     `scales`: the target has an instruction for x * 2**n. It gives the same bits, sooner.
+    `attributes` are the target's, for functions that are not inlined.
     """
-    texts = [_write(*request, scales) for request in sorted(set(requests))]
+    texts = [_written(request, scales, attributes) for request in sorted(set(requests))]
     used = dict.fromkeys(text for _, needed in texts for text in needed)
-    return "\n".join([*used, *(text for text, _ in texts)])
+    return [*used, *(text for text, _ in texts)]
 
 
 def call_often(text: str, requests: Iterable[Request], prefix: str, attributes: str) -> str:
@@ -101,6 +105,14 @@ def call_often(text: str, requests: Iterable[Request], prefix: str, attributes: 
         inlining = f"noinline memory(none) {attributes}"
         wrappers.append(f.define(outer[1:], operands, inlining, result=type_))
     return "\n".join([*wrappers, text])
+
+
+def _written(request: Request, scales: bool, attributes: str) -> tuple[str, tuple[str, ...]]:
+    name, bits, lanes = request
+    if name == squares.TRANSPOSE:
+        kind = f"f{bits}"
+        return squares.transposition(symbol(*request)[1:], kind, lanes, attributes), ()
+    return _write(name, bits, lanes, scales)
 
 
 @cache

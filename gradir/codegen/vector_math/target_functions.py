@@ -1,8 +1,8 @@
 """What not every target has an instruction for, as functions in LLVM text.
 
 Where a target lacks an instruction LLVM calls a library: one function for each lane, and some
-(`__truncsfbf2`) that no library has. `complete` gives a module functions of ours instead, with the
-same bits at every level:
+(`__truncsfbf2`) that no library has. `completed` gives a module functions of ours instead, with
+the same bits at every level:
 
     @gradir.extend.v8f16(<8 x i16>) -> <8 x float>      also bf16; exact
     @gradir.narrow.v8f16(<8 x float>) -> <8 x i16>      to nearest, ties to even
@@ -31,8 +31,8 @@ _ROUNDING = re.compile(r"@llvm\.(floor|ceil|trunc|round|roundeven)\.(?:v(\d+))?f
 _FMA = re.compile(r"@llvm\.(fma)\.(?:v(\d+))?f(32)\(")
 
 
-def complete(text: str, target: MachineTarget) -> str:
-    """The module with the definitions of all that it calls of the above."""
+def completed(text: str, target: MachineTarget) -> list[str]:
+    """The text, with calls of functions that the target has, and their definitions."""
     conversions = {(m[1], m[2], m[3]) for m in _CONVERSION.finditer(text)}
     parts: list[str] = []
     for pattern, has in ((_ROUNDING, target.rounds), (_FMA, target.fma)):
@@ -43,7 +43,7 @@ def complete(text: str, target: MachineTarget) -> str:
         parts += [_arithmetic(name, int(v or 1), int(bits)) for name, v, bits in _sorted(replaced)]
     for name, lanes, kind in _sorted(conversions):
         parts.append(_conversion(name, kind, int(lanes or 1), target.converts_half))
-    return "\n".join([text, *parts])
+    return [text, *parts]
 
 
 def _sorted(found: set[tuple[str, str | None, str]]) -> list[tuple[str, str | None, str]]:

@@ -1,0 +1,67 @@
+"""Loop ops that differ in nothing but where in their buffers they begin, as one.
+
+A block of rows of a tensor is read by an access with a constant: `%x[d0 + 256, d1]`. Anchored, the
+op reads `%x[d0, d1]` behind a pointer that the caller moves. So blocks of one tensor share code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from math import prod
+from typing import cast
+
+from xdsl.ir import Attribute
+
+from gradir.codegen.driver.report import BufferType, byte_size
+from gradir.dialects.base.access import Access
+from gradir.dialects.loopnest.loopnest import LoopOp, ShapedType
+
+# Code relies on buffers that begin at a multiple of this many bytes.
+ALIGNMENT = 64
+
+
+def anchored(op: LoopOp, places: Sequence[Hashable]) -> tuple[LoopOp, tuple[int, ...]]:
+    """The op with accesses that begin at 0, and the bytes to move each operand's pointer by.
+
+    `places` has the place of each operand's buffer. Operands in one place are moved alike or not at
+    all: code tells their elements apart by the subscripts. Padded reads stay, whose subscripts are
+    compared with bounds, and so do outputs whose whole buffer the op fills first.
+    """
+    accesses: list[Access | None] = [*op.input_accesses, *op.output_accesses]
+    updated = {k for k in op.starting_outputs if op.output_combiners[k] == "none"}
+    may_move = [pad is None for pad in op.input_pads]
+    may_move += [k in updated for k in range(len(op.outputs))]
+    # at buffer level no operand stands between the inputs and the outputs; scratch is the last
+    rows = zip(places, op.operands, accesses, may_move, strict=False)
+    found: dict[Hashable, set[int]] = {}
+    for place, operand, access, moves in rows:
+        found.setdefault(place, set()).add(_distance(operand.type, access) if moves else 0)
+    moved = {place for place, distances in found.items() if len(distances) == 1}
+    distances = [min(found[p]) if p in moved else 0 for p in places[: len(accesses)]]
+    if not any(distances):
+        return op, (0,) * len(op.operands)
+    begun = [
+        _at_zero(access) if distance and access else access
+        for access, distance in zip(accesses, distances, strict=True)
+    ]
+    made = op.clone()
+    made.set_accesses(begun[: len(op.inputs)], cast(list[Access], begun[len(op.inputs) :]))
+    rest = (0,) * (len(op.operands) - len(distances))
+    return made, (*distances, *rest)
+
+
+def _distance(type_: Attribute, access: Access | None) -> int:
+    """The bytes from a buffer's begin to the element of iteration 0, if code may begin there."""
+    if access is None or not any(row.constant for row in access.rows):
+        return 0
+    shape = cast(ShapedType, type_).get_shape()
+    element_bytes = byte_size(cast(BufferType, type_)) // max(prod(shape), 1)
+    distance = access.strides(shape)[1] * element_bytes
+    return distance if distance > 0 and distance % ALIGNMENT == 0 else 0
+
+
+@lru_cache(maxsize=4096)
+def _at_zero(access: Access) -> Access:
+    return replace(access, rows=tuple(replace(row, constant=0) for row in access.rows))

@@ -6,7 +6,7 @@ dimension leads in every tensor that varies along it, its chunks follow each oth
 
 - rows of the result: each thread copies and multiplies its own chunks, one after the other;
 - a summed dimension: all threads copy a chunk and go on with the chains of all elements, from the
-  result of the chunk before. A chain stays what it is, also in its bits.
+  result of the chunk before. A chain stays the same, also in its bits.
 """
 
 from __future__ import annotations
@@ -219,8 +219,8 @@ def emit_rows(
     op: ContractOp, chunks: Chunks, part: Kernel, share_bytes: int, shares: int, name: str,
     target: MachineTarget,
 ) -> Kernel:  # fmt: skip
-    """One phase, of which an item is a share: chunks that follow each other, in scratch memory of
-    their own. `part` is the kernel of one chunk."""
+    """One phase whose items are shares: chunks that follow each other, in scratch memory of their
+    own. `part` is the kernel of one chunk."""
     f = FunctionWriter()
     names = [f"%in{k}" for k in range(len(op.inputs))]
     names += [f"%out{k}" for k in range(len(op.output_types))]

@@ -3,7 +3,7 @@
 Each has words of its own in the driver's table: the pointer, how many records there is room for,
 the row that was reserved last, and whether a reservation failed. The caller gives an address with
 room for one record, which is where code that has failed reads and writes, and frees the memory.
-What is small is left to the next run with the same table, since fresh pages are slow.
+Small memory is left to the next run with the same table, since fresh pages are slow.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def as_limit(number: int) -> int:
 
 
 def limit_of_machine() -> int:
-    """What a tape without a limit may take: as much as there is memory, in whole GiB.
+    """The limit of a tape without one: the memory of the machine, in whole GiB.
 
     A few pages more or less, from one start of the system to the next, make no other code.
     """
@@ -49,7 +49,7 @@ def limit_of_machine() -> int:
 
 
 def grow_function(target: MachineTarget) -> str:
-    """`@gradir_grow`: room for record `count`, of `stride` bytes of which `size` count."""
+    """`@gradir_grow`: room for record `count`; `size` of its `stride` bytes count to the limit."""
     none = as_limit(NO_MEMORY)
     return f"""
 declare ptr @gradir_realloc(ptr, i64)

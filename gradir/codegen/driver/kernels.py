@@ -52,7 +52,7 @@ class KernelCache:
     def __init__(self, target: MachineTarget, work: SharedWork, buffers: BufferTable):
         self.target, self.work, self.buffers = target, work, buffers
         self.table = buffers.table
-        # kernels share work out among so many threads, even if the driver runs on one
+        # the threads among which kernels share work, even if the driver runs on one
         self.threads = work.threads
         self.messages: list[str] = []
         self.records: list[tuple[int, int]] = []
@@ -115,7 +115,7 @@ class KernelCache:
         return word
 
     def error_of(self, emitted: EmittedKernel) -> str:
-        """What a kernel is handed as its error record."""
+        """The pointer that a kernel gets as its error record."""
         return "%table" if emitted.error is None else self.table.pointer(emitted.error)
 
     def own_error(self) -> str:
@@ -125,7 +125,7 @@ class KernelCache:
         return self.table.pointer(self._own_record)
 
     def finish(self, messages: list[str]) -> None:
-        """Append the messages of the driver's own checks, behind those of all kernels."""
+        """Append the messages of the driver's own checks, behind all kernels' messages."""
         if self._own_record is not None:
             self.records.append((self._own_record, len(self.messages)))
             self.messages += messages

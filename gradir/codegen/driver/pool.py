@@ -38,8 +38,8 @@ BARRIER_GENERATION, BARRIER_BYTES = 64, 128
 # In a generation: the call is to end; the helpers are to leave. Above them a count of barriers.
 STOPPED, ALONE, COUNT = 1, 2, 4
 
-# Fields of a box: a count of jobs, whether its thread sleeps, the thread's number; what it sleeps
-# on.
+# Fields of a box: a count of jobs, whether its thread sleeps, the thread's number; the mutex and
+# the condition on which it sleeps.
 BOX_JOBS, BOX_ASLEEP, BOX_THREAD, BOX_MUTEX, BOX_CONDITION, BOX_BYTES = 0, 8, 16, 64, 128, 256
 
 # Pauses (of about 30 ns) before a waiting thread starts to offer its core to others.
@@ -53,7 +53,7 @@ LONG_NANOSECONDS = 200_000
 LOST_NANOSECONDS = 8_000_000
 """Lost time after which helpers may leave: two or three time slices of the system."""
 LOST_SHARE = 4
-"""Helpers leave when all but one in so many parts of a region's time was lost."""
+"""Helpers leave when a region used less than one part in this many of its time."""
 
 HAS_AFFINITY = sys.platform.startswith("linux")
 AFFINITY_BYTES = 128
@@ -111,7 +111,7 @@ def _pause(target: MachineTarget) -> str:
 
 
 def _run(target: MachineTarget) -> str:
-    """`@gradir_run`: a driver on up to so many threads."""
+    """`@gradir_run`: a driver on up to `threads` threads."""
     return f"""
 define void @{RUN}(ptr %driver, ptr %table, i64 %threads, ptr %poll) {{
 entry:
@@ -342,7 +342,7 @@ done:
 def _barrier(target: MachineTarget) -> str:
     """`@gradir_barrier`: the last arrival decides how all go on, and changes the generation.
 
-    Only the last but one notes what it lost: of threads that all wait for one it waits least.
+    Only the last thread but one notes its lost time: where all wait for one, it waits least.
     """
     return f"""
 define i64 @{BARRIER}(ptr %barrier, i64 %thread, i64 %threads, i64 %even) {{

@@ -140,7 +140,7 @@ class _Driver:
             raise LocatedError("func.return: results go to buffers at this level", last)
 
     def declare(self, block: Block) -> None:
-        """Say where all buffers are, those of regions too, so that kernels can be emitted."""
+        """Say where all buffers are, in regions too, so that kernels can be emitted."""
         for op in block.ops:
             if isinstance(op, arith.ConstantOp):
                 self.scalars.emit(op)
@@ -175,7 +175,7 @@ class _Driver:
         self.started = outer
 
     def cut(self) -> None:
-        """What is written so far is a function of its own."""
+        """Code written so far is a function of its own."""
         self.parts.cut()
         self.buffers.new_part()
 
@@ -288,7 +288,7 @@ class _Driver:
             self.started.remove((number, op))
 
     def uses_under_way(self, call: HostInvokeOp) -> Iterable[Use]:
-        """What a call touches between its start and its end."""
+        """The buffers that a call touches between its start and its end."""
         if call.is_lent:
             return self.buffers.uses_of(call)
         return self.buffers.all_uses(call.outputs, writes=True)
@@ -348,7 +348,7 @@ class _Driver:
     # The module.
 
     def program(self) -> CompiledProgram:
-        """What the walk has gathered."""
+        """The program that the walk has written."""
         self.work.finish()
         if self.buffers.is_long_list:
             self.cut()

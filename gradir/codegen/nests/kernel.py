@@ -7,7 +7,7 @@ that LLVM's vectorizers are not needed; tails are masked.
 
 An output that starts from its buffer's contents is `contents combiner total`. A reduction over no
 iterations gives the combiner's identity. Outputs with different reduced dimensions are computed by
-several passes, each of which computes the body again.
+several passes, and each computes the body again.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from gradir.codegen.text.writer import FunctionWriter
 class ProgramValues:
     """Names the values of one program, as scalars or vectors, and computes addresses of them.
 
-    `lanes`, `index` and `varying` are those of the loopnest.lanes around, if any.
+    `lanes`, `index` and `varying` belong to the loopnest.lanes around, if any.
     """
 
     def __init__(self, f: FunctionWriter):

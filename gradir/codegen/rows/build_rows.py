@@ -73,7 +73,7 @@ def _span(first: Operation, last: Operation) -> Iterator[Operation]:
 
 
 def _hoist(buffer: SSAValue, place: Operation, later: set[Operation]) -> None:
-    """Move the op that makes a buffer before `place`, and what it is a view of."""
+    """Move the op that makes a buffer before `place`, after the makers of its operands."""
     owner = buffer.owner
     if isinstance(owner, Operation) and owner in later:
         for operand in owner.operands:

@@ -34,9 +34,9 @@ LEAST_SHARED_BYTES = 32 << 10
 # Blocks of each thread, at least: then an uneven share is a quarter of its work at most.
 BLOCKS_PER_THREAD = 4
 MOST_NESTS = 32
-# Rows of a block are a multiple of so many where blocks do not divide all rows.
+# Rows of a block are a multiple of this number where blocks do not divide all rows.
 LANES = 16
-# An op so many times smaller than a group's buffers may stand between its nests.
+# An op this many times smaller than a group's largest nest may stand between its nests.
 SMALL = 16
 
 _TRANSPARENT = (memref.AllocOp, memref.GetGlobalOp, arith.ConstantOp, ViewOp)

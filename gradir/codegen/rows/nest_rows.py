@@ -2,8 +2,8 @@
 
 The rows are the iterations of the leading dimensions. A buffer moves with them if each row of the
 nest touches a row of the buffer, and nothing of the others. A sum over rows is an output that
-leaves them out. What is not one of these can not run block by block, nor can a reduction whose
-order would be another one then.
+leaves them out. A nest that uses rows in another way can not run block by block, nor can one with a
+reduction whose order would change.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from gradir.passes.buffers.state import is_window, root_of
 class NestRows:
     """A nest whose first `lead` dimensions are rows.
 
-    `moving` and `still` are the roots of the buffers that it touches row by row, and of those that
-    it reads in any way (one may be both); `sums` those of its sums over rows, each of `chunk` rows
-    at a time, of which every `fold` are a sum of their own.
+    `moving` are the roots of buffers that it touches row by row, `still` the roots of buffers that
+    it reads in other ways (one may be both), `sums` the roots of its sums over rows. A sum takes
+    `chunk` rows at a time, and every `fold` of these are a sum of their own.
     """
 
     op: NestOp

@@ -32,9 +32,9 @@ SITE_WORDS = (
 CALL_ARGUMENTS = 8
 OPERAND, RESULT = 1, 2
 BUSY = -1
-"""What the start returns of a site that is started and not finished, by another thread."""
+"""The start's result for a site that is started and not finished, by another thread."""
 IN_VAIN = -2
-"""What `late` and `check` return where a call will not end well."""
+"""The result of `late` and `check` where a call will not end well."""
 TESTS_A_YIELD, TESTS_A_QUESTION = 512, 1 << 15
 
 # Of gradir_op.h: the places of fields of gradir_call in bytes.

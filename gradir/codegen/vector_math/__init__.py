@@ -73,7 +73,7 @@ def dependencies(name: str, bits: int, lanes: int) -> tuple[str, ...]:
 
 
 def collect(requests: Iterable[Request], scales: bool = False) -> str:
-    """The definitions of all requested functions and of what they use, each once, sorted.
+    """The definitions of all requested functions and of functions that they use, each once, sorted.
 
     `scales`: the target has an instruction for x * 2**n. It gives the same bits, sooner.
     """

@@ -50,7 +50,6 @@ def limit_of_machine() -> int:
 
 def grow_function(target: MachineTarget) -> str:
     """`@gradir_grow`: room for record `count`; `size` of its `stride` bytes count to the limit."""
-    none = as_limit(NO_MEMORY)
     return f"""
 declare ptr @gradir_realloc(ptr, i64)
 
@@ -93,7 +92,15 @@ keep:
   store ptr %memory, ptr %records, align 8
   store i64 %new, ptr %place, align 8
   ret void
-refuse:
+{_refuse_growth()}
+}}
+"""
+
+
+def _refuse_growth() -> str:
+    """Blocks of `@gradir_grow` without room: row 0 is reserved, and the first failure reported."""
+    none = as_limit(NO_MEMORY)
+    return f"""refuse:
   %kind = phi i64 [ %limit, %entry ], [ {none}, %address ], [ {none}, %grow ]
   store i64 0, ptr %row, align 8
   store i64 1, ptr %failed, align 8
@@ -107,9 +114,7 @@ report:
   store i64 %stored, ptr %bound, align 8
   br label %done
 done:
-  ret void
-}}
-"""
+  ret void"""
 
 
 def trim_function(target: MachineTarget, growing: Sequence[tuple[int, int, int]]) -> str:

@@ -110,7 +110,7 @@ class RowsOp(IRDLOperation):
         self.operands = [operand for group in groups for operand in group]
         self.properties[SIZES] = segment_sizes(*map(len, groups))
 
-    def moves(self, argument: int) -> bool:
+    def is_blocked(self, argument: int) -> bool:
         """Whether an argument of the body is another part of its buffer for each block."""
         operand = (*self.inputs, *self.outputs)[argument]
         return operand.type != self.body.block.args[argument].type

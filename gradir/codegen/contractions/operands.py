@@ -33,7 +33,7 @@ class Source:
             return self
         return self._from(f.element(self.element, self.pointer, offset))
 
-    def kept_apart(self, f: FunctionWriter) -> Source:
+    def with_opaque_pointer(self, f: FunctionWriter) -> Source:
         """The same matrix by a pointer that LLVM does not know to be the same.
 
         Else it keeps the scalars of a step, which the window of the next one shares, in registers

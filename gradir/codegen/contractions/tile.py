@@ -91,7 +91,7 @@ class Tile:
         def step(k: str, chains: list[str]) -> list[str]:
             left, right = lhs.moved(f, [k], [first.left]), rhs.moved(f, [k], [first.right])
             if is_number(k) and self._crowds(lhs, first):
-                left = left.kept_apart(f)
+                left = left.with_opaque_pointer(f)
             if inner:
                 return self.contract(f, left, right, inner, chains)
             return self._step(

@@ -244,7 +244,7 @@ class _Driver:
         names, f = self.scalars.names, self.scalars.f
         results = [r for r in op.results if r.first_use is not None]
         slots = [self.buffers.new_slot() for _ in results]
-        with self.work.alone([*uses, *(slot.use(writes=True)[0] for slot in slots)]):
+        with self.work.keep_on_thread_zero([*uses, *(slot.use(writes=True)[0] for slot in slots)]):
             self.control.emit(op)
             for result, slot in zip(results, slots, strict=True):
                 f.store(kind_of(result.type), 1, slot.pointer, names[result])

@@ -158,7 +158,7 @@ class SharedWork:
         self.join()
 
     @contextmanager
-    def alone(self, uses: Sequence[Use]) -> Generator[None]:
+    def keep_on_thread_zero(self, uses: Sequence[Use]) -> Generator[None]:
         """Code written inside, control flow too, runs on thread 0; no phase of it is shared."""
         assert not self._is_alone
         self.on_thread_zero(uses)

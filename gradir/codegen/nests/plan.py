@@ -361,8 +361,8 @@ class NestPlanner:
         """Dimensions whose iterations write to different elements: alone in a row, in one only."""
         rows = self.op.output_accesses[write.position].rows
         used = [d for row in rows for d in row.used]
-        alone = [row.used[0] for row in rows if len(row.used) == 1]
-        return frozenset(d for d in alone if used.count(d) == 1)
+        single = [row.used[0] for row in rows if len(row.used) == 1]
+        return frozenset(d for d in single if used.count(d) == 1)
 
     def _fill(self, write: LinearWrite, size: int) -> None:
         """Set all of a buffer to the first value of the combiner."""

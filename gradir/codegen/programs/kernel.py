@@ -201,11 +201,11 @@ def _varying(op: LanesOp) -> set[SSAValue]:
     while len(varying) > count:
         count = len(varying)
         for inner in program_ops(op.body.block):
-            _spread(inner, varying)
+            _mark_varying(inner, varying)
     return varying
 
 
-def _spread(op: Operation, varying: set[SSAValue]) -> None:
+def _mark_varying(op: Operation, varying: set[SSAValue]) -> None:
     """Mark results of `op`, and arguments of its loop, that differ by lane because operands do."""
     if isinstance(op, scf.ForOp):
         if any(v in varying for v in (op.lb, op.ub, op.step)):

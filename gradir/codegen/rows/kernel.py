@@ -130,8 +130,8 @@ class _Writer:
             row = self.f.minimum(row, rows - size)
         for k, name in enumerate(names):
             stride = _bytes(args[k]) // size
-            moved = self.op.moves(k)
-            offset = self.f.multiply(row, stride) if moved else "0"
+            is_blocked = self.op.is_blocked(k)
+            offset = self.f.multiply(row, stride) if is_blocked else "0"
             places[args[k]] = self.f.address("i8", name, offset)
         for local, offset in self.plan.locals.items():
             places[local] = self.f.address("i8", mine, offset)

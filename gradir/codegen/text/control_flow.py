@@ -84,7 +84,7 @@ class ControlFlow:
         self.condition_of = condition_of or self._condition
         self.blocks_of = blocks_of
         self.chunk_of = chunk_of
-        self.at_back_edge = at_back_edge or _nothing
+        self.at_back_edge = at_back_edge or _skip_back_edge
 
     def emit(self, op: Operation) -> bool:
         """Write `op` if it is structured; otherwise write nothing and return False."""
@@ -162,7 +162,7 @@ class ControlFlow:
         """The counter of the next iteration; the upper bound, where it would overflow."""
         f, type_ = self.f, self.type_of(op.body.block.args[0])
         index, upper, step = (self.names[v] for v in (op.body.block.args[0], op.ub, op.step))
-        if _cannot_pass(int(type_[1:]), constant_integer(op.ub), constant_integer(op.step)):
+        if _step_fits(int(type_[1:]), constant_integer(op.ub), constant_integer(op.step)):
             return f.emit(f"add nsw {type_} {index}, {step}")
         # not negative as a number without a sign, as the counter is below the bound
         left = f.emit(f"sub {type_} {upper}, {index}")
@@ -298,11 +298,11 @@ class ControlFlow:
     }
 
 
-def _nothing(loop: Operation, trips: int) -> None:
+def _skip_back_edge(loop: Operation, trips: int) -> None:
     """The back edge of a function without polls: no instruction."""
 
 
-def _cannot_pass(bits: int, upper: int | None, step: int | None) -> bool:
+def _step_fits(bits: int, upper: int | None, step: int | None) -> bool:
     """Whether the step, added to any counter below the upper bound, surely fits `bits` bits."""
     if step is None or upper is None:
         return step == 1

@@ -6,10 +6,10 @@ positional arguments and a dict of others, it returns
     the nested results          after a run
     NotImplemented              where nothing has run, and Python must look
 
-It tries the ways of the function one by one: the arguments are matched with the nesting of a way,
-which gives their leaves; `@gradir_call` or a function of Python's runs the program with these; the
-nesting of the results is built. Children are held while they are walked through: the keys of a dict
-may run code that changes the containers.
+It runs no program itself. It tries the ways of the function one by one: the arguments are matched
+with the nesting of a way, which gives their leaves; `@gradir_call` or a function of Python's runs
+the program with these; the nesting of the results is built. Children are held while they are walked
+through: the keys of a dict may run code that changes the containers.
 """
 
 from __future__ import annotations

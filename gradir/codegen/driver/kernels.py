@@ -15,7 +15,7 @@ from gradir.codegen.kernel_key import kernel_key
 from gradir.codegen.nests.kernel import emit_nest
 from gradir.codegen.text.kernel import ERROR_RECORD_BYTES, Kernel, KernelPhase
 from gradir.codegen.text.target import MachineTarget
-from gradir.dialects.base.deferred import deferred
+from gradir.dialects.base.lazy_function import lazy_function
 from gradir.dialects.loopnest.forall import ForallOp
 from gradir.dialects.loopnest.loopnest import ContractOp, KernelOp, NestOp
 from gradir.dialects.loopnest.rows import RowsOp
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from gradir.codegen.programs.kernel import emit_forall
     from gradir.codegen.rows.kernel import emit_rows
 else:
-    emit_contract = deferred("gradir.codegen.contractions.kernel", "emit_contract")
-    emit_forall = deferred("gradir.codegen.programs.kernel", "emit_forall")
-    emit_rows = deferred("gradir.codegen.rows.kernel", "emit_rows")
+    emit_contract = lazy_function("gradir.codegen.contractions.kernel", "emit_contract")
+    emit_forall = lazy_function("gradir.codegen.programs.kernel", "emit_forall")
+    emit_rows = lazy_function("gradir.codegen.rows.kernel", "emit_rows")
 
 
 @dataclass(frozen=True)

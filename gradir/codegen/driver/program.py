@@ -58,8 +58,8 @@ from gradir.codegen.text.target import MachineTarget
 from gradir.codegen.text.writer import FunctionWriter
 from gradir.codegen.vector_math import collect
 from gradir.codegen.vector_math.target_functions import complete
-from gradir.dialects.base.deferred import deferred
 from gradir.dialects.base.diagnostics import LocatedError
+from gradir.dialects.base.lazy_function import lazy_function
 from gradir.dialects.loopnest.buffer_ops import ReserveOp, WindowOp
 from gradir.dialects.loopnest.host_invoke import HostInvokeOp
 from gradir.dialects.loopnest.loopnest import KernelOp
@@ -71,7 +71,7 @@ if TYPE_CHECKING:
 
     stopwatch = Stopwatch
 else:
-    stopwatch = deferred("gradir.codegen.driver.stopwatch", "Stopwatch")
+    stopwatch = lazy_function("gradir.codegen.driver.stopwatch", "Stopwatch")
 
 __all__ = [
     "CompiledProgram", "Constant", "HostCallSite", "KernelReport", "Parameter", "PhaseReport",

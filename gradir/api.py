@@ -16,7 +16,7 @@ from xdsl.ir import Block, Region
 from gradir.checks import NAN_VARIABLE, is_asked_for
 from gradir.compiler.provenance import Provenance
 from gradir.diagnostics import Sources
-from gradir.dialects.base.deferred import deferred
+from gradir.dialects.base.lazy_function import lazy_function
 from gradir.dialects.base.shapes import is_open
 from gradir.dialects.grad.host_call import hold_functions
 from gradir.errors import ArgumentError, ArgumentTypeError, gradir_errors
@@ -40,17 +40,17 @@ if TYPE_CHECKING:
     from gradir.runtime.executable import Executable
     from gradir.text.parser import parse_module
 else:
-    apply_gradient = deferred("gradir.compiler.measured_gradient", "apply_gradient")
-    DerivativeRequest = deferred("gradir.passes.gradient.requests", "DerivativeRequest")
-    compile_function = deferred("gradir.compiler.compiler", "compile_function")
-    profiled = deferred("gradir.profiling.run", "profiled")
-    Again = deferred("gradir.explain.watched", "Again")
-    results_of_primal = deferred("gradir.explain.watched", "results_of_primal")
-    watched = deferred("gradir.explain.watched", "watched")
-    append_loss = deferred("gradir.passes.training.append_loss", "append_loss")
-    parse_module = deferred("gradir.text.parser", "parse_module")
-    train_step = deferred("gradir.compiler.measured_gradient", "train_step")
-    vmap = deferred("gradir.passes.batch.vmap", "vmap")
+    apply_gradient = lazy_function("gradir.compiler.measured_gradient", "apply_gradient")
+    DerivativeRequest = lazy_function("gradir.passes.gradient.requests", "DerivativeRequest")
+    compile_function = lazy_function("gradir.compiler.compiler", "compile_function")
+    profiled = lazy_function("gradir.profiling.run", "profiled")
+    Again = lazy_function("gradir.explain.watched", "Again")
+    results_of_primal = lazy_function("gradir.explain.watched", "results_of_primal")
+    watched = lazy_function("gradir.explain.watched", "watched")
+    append_loss = lazy_function("gradir.passes.training.append_loss", "append_loss")
+    parse_module = lazy_function("gradir.text.parser", "parse_module")
+    train_step = lazy_function("gradir.compiler.measured_gradient", "train_step")
+    vmap = lazy_function("gradir.passes.batch.vmap", "vmap")
 
 
 PICKLED = "<pickle>"

@@ -25,8 +25,8 @@ from xdsl.ir import Attribute
 from gradir.api import Module, compile, interpret
 from gradir.compiler.provenance import Provenance
 from gradir.diagnostics import Diagnostic, Sources, printable, render
-from gradir.dialects.base.deferred import deferred
 from gradir.dialects.base.diagnostics import LocatedError, Place, value_name
+from gradir.dialects.base.lazy_function import lazy_function
 from gradir.dialects.base.shapes import DYNAMIC, compatible, is_scalar
 from gradir.errors import ArgumentError, ExecutionError, GradirError, gradir_errors
 from gradir.passes.analysis.arguments import in_out_results
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from gradir.debug import explain
     from gradir.profiling.profile import Profile
 else:
-    explain = deferred("gradir.debug", "explain")
+    explain = lazy_function("gradir.debug", "explain")
 
 STANDARD_INPUT = "<stdin>"
 

@@ -20,7 +20,7 @@ def vmap_of_batch(batch: Batch) -> Sequence[Value] | None:
 
 
 def vmap_of_batches(batch: Batch) -> Sequence[Value] | None:
-    """Rows of all operands, each of which is a batch."""
+    """Rows of all operands, each a batch."""
     return join_rows(batch, range(len(batch.operands))) if _has_batch_axis(batch) else None
 
 

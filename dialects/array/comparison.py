@@ -252,7 +252,7 @@ class WhereOp(ElementwiseOp):
         return self._without_equal_choice(cond, x, y)
 
     def _without_equal_choice(self, cond: Value, x: Value, y: Value) -> Value | None:
-        """The choice from what an operand chooses by the same condition."""
+        """The choice without an operand's own choice by the same condition."""
         inner, other = x.ssa.owner, y.ssa.owner
         if isinstance(inner, WhereOp) and inner.cond is cond.ssa:
             return cond.choose(x.emitter.value(inner.x), y)

@@ -171,7 +171,7 @@ class IotaOp(CreationOp):
 
 @cache
 def numpy_dtype(element: Attribute) -> Any:
-    """The NumPy dtype of an element type; bfloat16 is that of ml_dtypes."""
+    """The NumPy dtype of an element type; ml_dtypes has bfloat16."""
     name = NUMPY_NAMES[element]
     if name == "bfloat16":
         import ml_dtypes

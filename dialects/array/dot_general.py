@@ -70,7 +70,7 @@ class DotGeneralOp(ProductOp):
     """The sum of products over pairs of axes, for each pair of batch axes.
 
     `lhs_contract` and `rhs_contract` are summed together, `lhs_batch` and `rhs_batch` run together,
-    each [] where absent. The result has the batch axes, then those left of lhs, then those of rhs.
+    each [] where absent. The result has the batch axes, then the axes left of lhs and of rhs.
     f16 and bf16 are summed in f32.
     vjp: dot_general of ct and the other factor over that one's own axes, permuted
     """
@@ -164,7 +164,7 @@ class DotGeneralOp(ProductOp):
         ]
         access = Access.of_dims(rank, range(free))
         if not left.contract or free == batch:
-            # no contracted axis, or no axes but those of the batch: no matrix product
+            # no contracted axis, or a result of batch axes alone: no matrix product
             combiner = "add" if left.contract else "none"
             output = Output(self.y.type, access, combiner)
             return nest(emitter, bounds, reads, [output], _product(element, not left.contract))

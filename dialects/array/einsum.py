@@ -146,8 +146,8 @@ _LETTERS_OF_ROWS = "zyxwvutsrqponmlkjihgfedcbaZYXWVUTSRQPONMLKJIHGFEDCBA"
 class EinsumOp(TensorOp):
     """The sum of products of all operands over the indices missing in the result.
 
-    `equation` names the axes of each operand, and after `->` those of the result: "ij,jk->ik". An
-    index twice in one term is a diagonal. `...` are the axes that have no name, which broadcast.
+    `equation` names the axes of each operand, and after `->` the result's: "ij,jk->ik". An index
+    twice in one term is a diagonal. `...` are the axes that have no name, which broadcast.
     Without `->` the result has the unnamed axes, then the indices that occur once, in alphabetical
     order. Extents of 1 broadcast. Three and more operands are contracted pair by pair, in the order
     that takes the fewest multiplications. f16 and bf16 are summed in f32.

@@ -1,8 +1,8 @@
 """grad: linear systems of matrices whose factors are known: derivatives of factors.
 
-A solution is made by the factors, but its own derivative is that of the equations that it solves,
-which hold no vectors but those that are asked for. So derivatives of some vectors, of all orders,
-divide by no difference between values of others.
+The factors make a solution, but its derivative follows from the equations that it solves, and these
+hold only the requested vectors. So derivatives of some vectors, of all orders, divide by no
+difference between values of others.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _scaled(x: Value, numbers: Value) -> Value:
 
 
 class _ColumnsOp(MatrixOp):
-    """Systems of one column each: of all vectors, or of those of the runs of `columns`."""
+    """Systems of one column each: of all vectors, or of the vectors in the runs of `columns`."""
 
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("columns",)
 
@@ -122,7 +122,7 @@ class EigenSolveOp(_ColumnsOp):
     """Columns y_i with (w_i - s) y_i = x_i - v_i v_i^T x_i, orthogonal to v_i.
 
     s is the symmetric part of a, and w, v = array.eigh(a) are its eigenvalues and eigenvectors: a
-    derivative of v_i. i counts the columns of v, or those of the runs of `columns` (start, stop,
+    derivative of v_i. i counts the columns of v, all or in the runs of `columns` (start, stop,
     start, ...). y_i is nan where w_i is an eigenvalue twice: where two differ by no more than 4
     epsilons of the larger.
     vjp: z, the solution for ct, to x; to a the symmetric part of z y^T; to w_i -z_i^T y_i; to v_i
@@ -185,7 +185,7 @@ class SingularSolveOp(_ColumnsOp):
 
     y_i is orthogonal to u_i and z_i to v_i, where u, s, v^T = array.svd(a); p_i and q_i are x1_i
     and x2_i without their parts along u_i and v_i: derivatives of u_i and v_i. i counts the
-    singular values, or those of the runs of `columns` (start, stop, start, ...). Both are nan where
+    singular values, all or in the runs of `columns` (start, stop, start, ...). Both are nan where
     s_i is a singular value twice: where two differ by no more than 4 epsilons of the larger.
     vjp: r, t, the solution for ct_y and ct_z, to x1 and x2; to a r z^T + y t^T; to s_i
     -r_i^T y_i - t_i^T z_i; to u_i -r_i u_i^T x1_i - y_i u_i^T ct_y_i, and likewise to v_i

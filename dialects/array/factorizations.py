@@ -2,8 +2,8 @@
 
 They are LAPACK's, by NumPy: compiled code calls it as a host function. A matrix that LAPACK fails
 at, as it does at nan, has factors of nan. The derivative of a vector whose singular value or
-eigenvalue is there twice, but for rounding, is nan; that of a vector beside such a pair has no part
-of it, and functions of values alone divide by no difference.
+eigenvalue is there twice, but for rounding, is nan; other vectors' derivatives have no part of it,
+and functions of values alone divide by no difference.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ class SvdOp(FactorOp):
 
 
 def singular_vjp(cts: Cotangents, factors: Sequence[Value], a: Value) -> Value | None:
-    """The cotangent of a from those of its singular value factors u, s and vh."""
+    """The cotangent of a from the cotangents of its singular value factors u, s and vh."""
     (u_ct, s_ct, vh_ct), (u, s, vh) = _known(cts), factors
     parts: list[Value | None] = []
     if s_ct is not None:
@@ -193,8 +193,8 @@ class QrOp(FactorOp):
 
     LAPACK chooses the signs of the rows of r.
     vjp: (ct_q + q c) r^-T, c the lower triangle of r ct_r^T - ct_q^T q mirrored (Walter & Lehmann,
-    "Algorithmic differentiation of linear algebra functions", 2018); of a matrix with more columns
-    than rows that of its square part, with what flows to q from the other columns, r = q^T a
+    "Algorithmic differentiation of linear algebra functions", 2018); for more columns than rows the
+    same of the square part, with the cotangent that reaches q from the other columns, r = q^T a
     """
 
     name = "array.qr"
@@ -257,7 +257,7 @@ def _columns(x: Value, first: int, last: int) -> Value:
 
 @irdl_op_definition
 class PinvOp(FactorOp):
-    """The pseudoinverse y of a, of which singular values up to rcond times the largest count as 0.
+    """The pseudoinverse y of a, whose singular values up to rcond times the largest count as 0.
 
     rcond: by default the larger extent times the epsilon of the type.
     vjp: -y^T ct y^T + (1 - a y) ct^T y y^T + y^T y ct^T (1 - y a), for matrices of a constant rank

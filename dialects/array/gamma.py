@@ -123,7 +123,7 @@ def _lgamma_coefficients() -> tuple[float, ...]:
 
 @irdl_op_definition
 class PolygammaOp(ElementwiseOp):
-    """Derivative number `order` (0: none) of digamma, which is that of array.lgamma.
+    """Derivative number `order` (0: none) of digamma, the derivative of array.lgamma.
 
     vjp: ct * polygamma(x) of the next order
     """

@@ -18,7 +18,7 @@ def any_along(bools: Value, axes: Collection[int]) -> Value:
     if not axes:
         return bools
     shape = [1 if d in axes else n for d, n in enumerate(bools.shape)]
-    # what is repeated need not be asked twice
+    # repeated bools are reduced once
     match bools.ssa.owner:
         case BroadcastToOp() as op:
             source = bools.emitter.value(op.x)
@@ -43,8 +43,8 @@ def factor_reached(
 ) -> Value:
     """Which elements of a factor take part in elements of a product that bools name.
 
-    `labels` name the axes of the product, `own` those of the factor, which has the shape. An axis
-    of extent 1 broadcasts.
+    `labels` name the axes of the product, `own` the axes of the factor, which has the shape. An
+    axis of extent 1 broadcasts.
     """
     at: list[int] = []
     kept = [1] * len(shape)

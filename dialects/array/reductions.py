@@ -133,7 +133,7 @@ class ReductionOp(TensorOp):
         return nest(emitter, shape, [read], [output], self.entry)
 
     def entry(self, x: Scalar) -> Scalar:
-        """What the combiner takes of an element."""
+        """An element as the combiner takes it."""
         return b.to_compute(x, element_of(self.x.type))
 
 

@@ -50,5 +50,5 @@ def _starts(number: SSAValue, rank: int, emitter: Emitter) -> list[Value]:
 
 
 def empty_rows(type_: Attribute, emitter: Emitter) -> Value:
-    """A batched value of zeros, of which the rows are to be written."""
+    """A batched value of zeros, whose rows are to be written."""
     return emitter.value(emitter.insert(FullOp.fill(0, type_)).y)

@@ -2,7 +2,7 @@
 
 A scan carries a total along the axis. Rows (the last axis) are run eight at a time, so that their
 additions overlap; along other axes the elements behind the axis are lanes of vectors. The order is
-that of the definition, one element after the other.
+the definition's, one element after the other.
 
 `grad.linear_recurrence` and `grad.shift` close the derivatives of cumulative products.
 """
@@ -137,7 +137,7 @@ class _Scan:
         self.outer, self.extent, self.inner = cut
 
     def positions(self, p: ScalarProgram, k: Scalar) -> tuple[Scalar, Scalar]:
-        """The place of step k along the axis, and that of the step before."""
+        """The places along the axis of step k and of the step before."""
         before = b.maximum(k - 1, p.integer(0))
         if not self.op.reverse:
             return k, before

@@ -38,8 +38,8 @@ class SearchsortedOp(TensorOp):
     """The places (i64) at which v keep the order of the sorted lines of x; nan is the largest.
 
     `side`: "left" (where absent) is before equal elements, "right" behind them. The lines are x's
-    last axis; a vector has the places of v of any shape, other x those of v with x's other axes
-    in front. By halving: of a line that is not sorted some place. Inactive.
+    last axis: for a vector x v has any shape, for other x it begins with x's other axes. By
+    halving: a line that is not sorted gives some place. Inactive.
     """
 
     name = "array.searchsorted"
@@ -111,7 +111,7 @@ class SearchsortedOp(TensorOp):
 
 
 def _steps(count: int) -> list[int]:
-    """Powers of two that add up to every place among so many, and behind them."""
+    """Powers of two that add up to every place from 0 to `count`."""
     return [1 << k for k in reversed(range(count.bit_length()))]
 
 

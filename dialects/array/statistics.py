@@ -175,7 +175,7 @@ class StdOp(_DeviationOp):
         return narrowed(length / sqrt(self.divisor), self.y.type)
 
     def centered(self, x: Value) -> Value:
-        """x less the mean, exactly 0 of equal elements: the mean is that of what is beside the
+        """x less the mean, exactly 0 of equal elements: the mean is taken of differences from the
         first element."""
         from gradir.dialects.grad.grad import NoGradOp
 

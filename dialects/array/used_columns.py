@@ -21,7 +21,7 @@ _MOST = 4
 
 
 def used(cotangents: Sequence[Value | None], axes: Sequence[int]) -> Runs | None:
-    """The places along axes outside of which all cotangents are 0 since no result was read there.
+    """The places along axes where results were read; all cotangents are 0 elsewhere.
 
     None for all places. A cotangent that is 0 by its numbers counts as read: nothing says that it
     is 0 nearby.

@@ -32,7 +32,7 @@ MEMORY_LIMIT, PEAK, LOOPS = "grad.memory_limit", "grad.peak_bytes", "grad.loops"
 policies of the loops in program order."""
 
 REQUIRES = "grad.requires"
-"""On a function: what it took for true of the symbols in its types: `["n != 1"]`."""
+"""On a function: its assumptions about the symbols in its types: `["n != 1"]`."""
 
 THREADS = "gradir.threads"
 """On a contraction on buffers: the threads that it, and its scratch memory, is split for."""

@@ -28,7 +28,7 @@ from gradir.dialects.base.value import Value
 
 
 def type_with_rows(type_: Attribute, size: int) -> Attribute | None:
-    """The type of so many rows of a tensor or a number; None for one that has no rows."""
+    """The type of `size` rows of a tensor or a number; None for a type that has no rows."""
     if is_tensor(type_):
         known = is_static(type_)
         return tensor_type([size, *shape_of(type_)], element_of(type_)) if known else None
@@ -38,7 +38,7 @@ def type_with_rows(type_: Attribute, size: int) -> Attribute | None:
 
 
 def repeat_rows(value: Value, size: int) -> Value:
-    """So many equal rows of a tensor or a number."""
+    """`size` equal rows of a tensor or a number."""
     type_ = type_with_rows(value.ssa.type, size)
     assert type_ is not None
     if is_tensor(value.ssa.type):

@@ -62,8 +62,7 @@ class RankError(LocatedError):
 
 
 class ValidationError(LocatedError):
-    """What was made of a program is not what the program says. Users get it as
-    `gradir.errors.ValidationError`."""
+    """A stage changed the meaning of a program. Users get it as `gradir.errors.ValidationError`."""
 
 
 class VerifyError(LocatedError, VerifyException):
@@ -73,7 +72,7 @@ class VerifyError(LocatedError, VerifyException):
 def location_of(place: Place) -> LocationAttr:
     """The location of an operation, of a value's definition, or the location itself.
 
-    Without a location of its own, that of the nearest enclosing operation with one.
+    Without a location of its own, the location of the nearest enclosing operation with one.
     """
     if isinstance(place, BlockArgument):
         if not isinstance(place.location, UnknownLoc):

@@ -2,7 +2,7 @@
 
 A symbol stands for any integer >= 0. Arithmetic and comparisons of extents are Python's. What holds
 for some values of the symbols alone is not known: code of gradir's goes on as for large ones, and
-`assuming` collects what it took for true; elsewhere that is an error, as is any use as a number.
+`assuming` collects its assumptions; elsewhere that is an error, as is any use as a number.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Monomial: TypeAlias = tuple["str | Quotient", ...]
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
 MOST_TERMS = 256
 HUGE = 1 << 30
-"""What is more than any extent: limits of sizes are checked again with the numbers."""
+"""A number above any extent: limits of sizes are checked again with the numbers."""
 WAY_OUT = "loop with gradir.fori_loop or scan, make arrays with gradir.numpy, or fix the extent"
 
 
@@ -34,7 +34,7 @@ class ExtentError(VerifyException):
 
 
 class _Hooks:
-    """What the frontends add: the error at the user's line, and the extent as a traced number."""
+    """Functions of the frontends: the error at the user's line, the extent as a traced number."""
 
     def __init__(self) -> None:
         self.refusal: Callable[[str], Exception] = ExtentError
@@ -60,7 +60,7 @@ def assuming(collected: list[Condition]) -> Generator[None]:
 
 @dataclass(frozen=True)
 class Condition:
-    """What must hold: `left >= right`, or `left != right` for a number `right`."""
+    """A condition that must hold: `left >= right`, or `left != right` for a number `right`."""
 
     left: Extent
     relation: str
@@ -176,7 +176,7 @@ class Extent:
         return self._as_array(other, "__rtruediv__")
 
     def _as_array(self, other: Any, operator: str) -> Any:
-        """The operator on the extent as a traced number, beside what is no integer."""
+        """The operator on the extent as a traced number: an operand or the result is no integer."""
         is_plain = isinstance(other, int | float | Extent) and not isinstance(other, bool)
         if self.hooks.array is None or not is_plain:
             return NotImplemented
@@ -309,7 +309,7 @@ def _quotient(left: Size, right: Size) -> Any:
 
 
 def _small_quotient(left: Size, right: Size) -> Any:
-    """A quotient by an extent: an exact one, or that of a number nearer to 0 than the extent."""
+    """A quotient by an extent: exact, or of a number nearer to 0 than the extent."""
     exact = _exact_quotient(left, cast(Extent, right))
     if exact is not None:
         return exact
@@ -336,7 +336,7 @@ def _exact_quotient(left: Size, right: Extent) -> Any:
     return _made(quotient)
 
 
-# What is known of an extent.
+# Bounds and signs of extents.
 
 
 def _bound(extent: Extent, sign: int) -> int | None:

@@ -183,7 +183,7 @@ class TensorOp(IRDLOperation, ABC):
     # Derivative.
 
     def vjp(self, ct: Value, *args: Value) -> Cotangents:
-        """Cotangents of the operands, given that of the one result: `vjp(ct, y, x0, x1, ...)`.
+        """Cotangents of the operands, given the one result's: `vjp(ct, y, x0, x1, ...)`.
 
         None where no cotangent flows. An op with several results overrides `vjp_all` instead.
         """
@@ -193,7 +193,7 @@ class TensorOp(IRDLOperation, ABC):
     def vjp_all(
         self, cts: Cotangents, results: Sequence[Value], operands: Sequence[Value]
     ) -> Cotangents:
-        """Cotangents of the operands from those of all results (None is zero; not all are None)."""
+        """Cotangents of the operands, given all results' (None is zero; not all are None)."""
         assert len(cts) == 1 and cts[0] is not None
         return self.vjp(cts[0], results[0], *operands)
 

@@ -174,12 +174,12 @@ def refusal(op: Operation, is_active: Callable[[SSAValue], bool]) -> str | None:
 
 
 def register_remedy(kind: type[Operation], remedy: Callable[[Any], str]) -> None:
-    """What to do where an active op of this type has no derivative."""
+    """Register a user's way out where an active op of this type has no derivative."""
     _REMEDIES[kind] = remedy
 
 
 def remedy(op: Operation, otherwise: str) -> str:
-    """What to do where an active op has no derivative; `otherwise` if nothing is registered."""
+    """The way out where an active op has no derivative; `otherwise` if none is registered."""
     function = _REMEDIES.get(type(op))
     return otherwise if function is None else function(op)
 

@@ -50,6 +50,6 @@ class OperandSegment:
 
 
 def read_quickly(op_class: type[Operation], *names: str) -> None:
-    """Read the operands of a class, all of which are in the named groups, without IRDL's code."""
+    """Read the operands of a class, all in the named groups, without IRDL's code."""
     for index, name in enumerate(names):
         setattr(op_class, name, OperandSegment(index))

@@ -288,7 +288,7 @@ def broadcast_shapes(a: Sequence[int], b: Sequence[int]) -> tuple[int, ...]:
 
 
 def _broadcast_named(x: int, y: int, a: Sequence[int], b: Sequence[int]) -> int:
-    """The broadcast of two extents, of which one has a name: of equal ones, or beside a 1."""
+    """The broadcast of two extents, one of them named: of equal ones, or beside a 1."""
     for extent, other in ((x, y), (y, x)):
         if not is_extent(extent) and extent == 1:
             return other

@@ -9,7 +9,7 @@ op. Numbers that only decide speed are in `gradir/codegen/costs.py`. All three l
 file, so it lies in the lowest.
 """
 
-# Products. Dot products of at least so many terms are reductions along k; shorter ones are one
+# Products. Dot products of at least this many terms are reductions along k; shorter ones are one
 # chain of multiply-adds, as the elements of all other products are.
 LONG_SUM = 32
 # The most terms of a part of a long sum of products, which has at least two parts; and how many
@@ -25,7 +25,7 @@ LARGEST_WINDOW, WINDOW_ROW, WINDOW_COLUMNS = 16, 4, 4
 # this: of the lanes of all accumulators of one output, whatever its type and the machine.
 LANE_MULTIPLE = 256
 
-# Chunks. At least so many parallel iterations, or kept columns (32 items of
+# Chunks. At least this many parallel iterations, or kept columns (32 items of
 # `columns.ITEM_COLUMNS`), can be shared out as they are.
 ENOUGH_ITEMS, ENOUGH_COLUMNS = 16, 8192
 # The most chunks where one has at least `CHUNK_ROWS` iterations of the outer dimensions, the least

@@ -1,8 +1,8 @@
 """The support of a cotangent: where it may differ from a 0 that a selection put there.
 
 The cotangent of a value that a `where`, a gate or an index did not take is 0 whatever comes behind
-it: 0 * inf is 0 there. The gradient pass asks the ops of backward code for the support of what they
-make (`TensorOp.support`), and gates the products of derivatives by it. A 0 that was computed has no
+it: 0 * inf is 0 there. The gradient pass asks the ops of backward code for the supports of results
+(`TensorOp.support`), and gates the products of derivatives by it. A 0 that was computed has no
 such meaning: its place belongs to the support.
 """
 
@@ -40,7 +40,7 @@ group and the place of the cotangent, and whether its support is strict."""
 class Mask:
     """Bools of a support, emitted where they are first asked for; `where` makes them.
 
-    `boxes` are its places, where they are known; `depth` is that of the masks it is made of. It
+    `boxes` are its places, where they are known; `depth` is the depth of its tree of masks. It
     holds where all `factors` do, and is the conjunction of two `parts`, if there are any; a union
     has `alternatives`. `borders` are those that a mask must cross to be known
     (`dialects/grad/borders.py`).
@@ -68,7 +68,7 @@ class Mask:
 
     @staticmethod
     def of(bools: SSAValue, deep: int = _DEEPEST_READ) -> Mask:
-        """The mask whose bools are a value, read through so many ops that make it."""
+        """The mask whose bools are a value, read through the ops that make it, `deep` at most."""
         made, owner = Mask(lambda emitter: emitter.value(bools)), bools.owner
         made.factors = ((bools, True),)
         if not isinstance(owner, Operation) or not deep:

@@ -97,7 +97,7 @@ class Value:
 
     @classmethod
     def operator(cls, name: str) -> Callable[..., Value]:
-        """The emitter of the op `name`; that of `full` takes (near, number, type)."""
+        """The emitter of the op `name`; `full` takes (near, number, type)."""
         assert name in cls.OPERATORS, f"{name}: no module has registered it for {cls.__name__}"
         return cls.OPERATORS[name]
 

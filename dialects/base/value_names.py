@@ -36,7 +36,7 @@ def kind_by_name(name: str) -> Kind:
 
 
 def derivative_by_name(name: str) -> tuple[str, str] | None:
-    """What a value with such a name is, "cotangent" or "tangent", and the name of its primal."""
+    """The kind of a derivative by its name, "cotangent" or "tangent", and its primal's name."""
     *parts, last = name.rstrip("_0123456789").split("_")
     words = {_COTANGENT: "cotangent", _TANGENT: "tangent"}
     return (words[last], "_".join(parts)) if last in words else None

@@ -2,7 +2,7 @@
 
 An op class writes its meaning on one element with these: `b.exp(x) / (1 + b.exp(x))`. Elements of
 f16 and bf16 are computed in f32 (`to_compute`) and rounded once at the end. Integers have arith's
-signless types; those of unsigned elements are `Unsigned` scalars, on which the ops are unsigned.
+signless types; unsigned elements are `Unsigned` scalars, on which the ops are unsigned.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def _same_type(
     on_integer: type[IRDLOperation] | None,
     on_unsigned: type[IRDLOperation] | None = None,
 ):
-    """An op by type; that of unsigned integers is that of integers where none is given."""
+    """An op by type; unsigned integers have the op of integers where none is given."""
     classes = on_integer, on_unsigned or on_integer
     return _by_type(_quickly(on_float), *(None if c is None else _quickly(c) for c in classes))
 

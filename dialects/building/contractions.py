@@ -35,7 +35,7 @@ def contract(
 ) -> list[SSAValue]:
     """Emit a contraction of the first two reads; `body` gets the sum and other reads.
 
-    `roles` are those of `loopnest.contract`.
+    `roles` are the roles of dimensions in `loopnest.contract`.
     """
     letters = roles or "b" * (len(bounds) - 3) + "mnk"
     cut = _cut(bounds, letters)

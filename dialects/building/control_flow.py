@@ -134,7 +134,7 @@ def choose(
     other: Callable[[Emitter], Sequence[SSAValue]],
     emitter: Emitter,
 ) -> list[SSAValue]:
-    """Append a scf.if; its results are those of `chosen` where the condition is true, else of
+    """Append a scf.if; its results are the values of `chosen` where the condition is true, else of
     `other`. Each appends its code to its branch."""
     regions: list[Region] = []
     types: list[Attribute] = []

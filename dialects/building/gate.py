@@ -27,7 +27,7 @@ class GateOp(ElementwiseOp):
     """x where keep (i1) is true, else rest, which is 0 or nan: linear in x, as derivatives must be.
 
     `smooth = false`: rest is the value of a convention, which has no derivative.
-    vjp: gate(ct, keep, rest), and gate(ct, keep, nan) of what is not smooth; none to rest
+    vjp: gate(ct, keep, rest), or gate(ct, keep, nan) if not smooth; none to rest
     """
 
     name = "grad.gate"

@@ -44,7 +44,7 @@ class ScalarProgram:
     """Writes the body of a program: constants, indices, control flow; at the current block."""
 
     def __init__(self, block: Block, emitter: Emitter):
-        # all scalars share the emitter, whose block is that of the region being written
+        # all scalars share the emitter, which appends to the block being written
         self.emitter = Emitter(block, emitter.location)
 
     def emit(self, op: Operation) -> list[Scalar]:
@@ -130,7 +130,7 @@ class ScalarProgram:
         body: Callable[..., Scalars],
         kinds: Sequence[type[Scalar]] = (Scalar,),
     ) -> list[Scalar]:
-        """Write a region's block, whose arguments are of these kinds; returns what it yields."""
+        """Write a region's block, with arguments of these kinds; returns the yielded scalars."""
         with self._inside(block):
             arguments = zip(kinds, block.args, strict=False)
             found = body(*(kind(a, self.emitter) for kind, a in arguments))

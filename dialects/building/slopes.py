@@ -140,7 +140,7 @@ class GaussianOp(SlopeOp):
 
 
 def _square_rest(x: Any) -> Any:
-    """What the rounding of x * x has lost, by T. Dekker's splitting, Numer. Math. 18 (1971)."""
+    """The rounding error of x * x, by T. Dekker's splitting, Numer. Math. 18 (1971)."""
     scaled = x * np.asarray(2.0**27 + 1 if x.dtype == np.float64 else 2.0**12 + 1, x.dtype)
     high = scaled - (scaled - x)
     low = x - high

@@ -1,6 +1,6 @@
 """comm: collectives, which all ranks of a group call in one order, each with its part.
 
-The derivative is that of the sum of all ranks' losses: a rank's cotangent says how that sum changes
+The sum of all ranks' losses is differentiated: a rank's cotangent says how that sum changes
 with this rank's value. So the derivative of a sum over the ranks is the sum of their cotangents.
 """
 
@@ -39,8 +39,8 @@ KINDS = ("sum", "mean", "max", "min")
 class AllReduceOp(CommOp):
     """The sum over all ranks of x, element by element, on all; or by `kind` the mean, max, min.
 
-    f16 and bf16 are summed in f32. Sums are in the order of the MPI library; with `ordered` they
-    are those of neighbours, and then of their sums: 4 ranks give (x0 + x1) + (x2 + x3). So a
+    f16 and bf16 are summed in f32. Sums are in the order of the MPI library; with `ordered`
+    neighbours are added, and then their sums: 4 ranks give (x0 + x1) + (x2 + x3). So a
     rank that adds the values of neighbours beforehand changes no bit. That gathers all ranks'
     values. max: 0 above -0, nan where one is nan; min likewise.
 
@@ -112,14 +112,14 @@ class AllReduceOp(CommOp):
 
 
 def sum_of_neighbours(parts: Sequence[Any]) -> Any:
-    """The sum of values, by sums of neighbours, and those of their neighbours."""
+    """The sum of values, by sums of neighbours, then sums of neighbouring sums."""
     while len(parts) > 1:
         parts = [reduce(lambda a, b: a + b, parts[k : k + 2]) for k in range(0, len(parts), 2)]
     return parts[0]
 
 
 class _RootedOp(CommOp):
-    """The base of collectives of which one rank, `root`, is another than the others."""
+    """The base of collectives with a special rank, `root`."""
 
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("root", *CommOp.ATTRIBUTES)
 
@@ -157,7 +157,7 @@ class ReduceOp(_RootedOp):
 
 @irdl_op_definition
 class BroadcastOp(_RootedOp):
-    """x of the rank `root`, on every rank; that of the others is not read.
+    """x of the rank `root`, on every rank; x of the others is not read.
 
     vjp: the sum over all ranks of ct on the root, 0 on the others
     """
@@ -273,7 +273,7 @@ class PartOp(_PartOp):
 
 @irdl_op_definition
 class ReduceScatterOp(_PartOp):
-    """The sum over all ranks of x, of which each rank gets its part of equal parts along `axis`.
+    """The sum over all ranks of x; each rank gets its part of equal parts along `axis`.
 
     f16 and bf16 are summed in f32.   vjp: all_gather of ct along `axis`
     """

@@ -1,4 +1,4 @@
-"""What the ops of the comm dialect have in common: the group, the number of its ranks, the call."""
+"""The base of ops of the comm dialect: the group, the number of its ranks, the call."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class GroupOp(TensorOp):
 
 
 class CommOp(GroupOp):
-    """y from x, with a group of so many ranks."""
+    """y from x, with a group of `ranks` ranks."""
 
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("ranks", "group")
     SAME_TYPE: ClassVar[bool] = True
@@ -99,7 +99,7 @@ class CommOp(GroupOp):
         return made.on(ct, **others, ranks=self.ranks, group=self.attributes.get("group"))
 
     def collected(self, x: Any) -> list[Any]:
-        """What all ranks give to this op, by rank."""
+        """The operands of all ranks, by rank."""
         return self.located(lambda: self._collected(x))
 
     def _collected(self, x: Any) -> list[Any]:
@@ -115,7 +115,7 @@ class CommOp(GroupOp):
 
     @property
     def said(self) -> str:
-        """What ranks must agree on."""
+        """The text that ranks must agree on."""
         words = [f"{k} = {v}" for k, v in sorted(self.attributes.items()) if "." not in k]
         return f"{self.name} {{{', '.join(words)}}} : {self.x.type}"
 

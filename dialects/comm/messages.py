@@ -1,7 +1,7 @@
 """comm: messages from rank to rank, the wait for all ranks, and a rank's number.
 
 A message is linear: `send` gives 0 here and x there. So the derivative of a send is the receipt of
-the cotangent, and that of a receipt a send.
+the cotangent, and the derivative of a receipt is a send.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from gradir.dialects.comm.comm_op import CommOp, GroupOp, rank_of, ranks_of
 
 @irdl_op_definition
 class PermuteOp(CommOp):
-    """x of another rank: rank `targets[k]` gets that of `sources[k]`, and 0 where it is no target.
+    """x of another rank: `targets[k]` gets x of `sources[k]`, and 0 where it is no target.
 
     A rank is the source of one message at most, and the target of one.
 
@@ -116,7 +116,7 @@ class SendOp(CommOp):
 
 @irdl_op_definition
 class RecvOp(CommOp):
-    """What the rank `source` has sent by a comm.send, of the type of x; x itself is not read.
+    """The value that the rank `source` has sent by a comm.send, of x's type; x is not read.
 
     Where it has a derivative x depends on what the derivative is for, as the result does.
 
@@ -150,7 +150,7 @@ class RecvOp(CommOp):
 
 
 def message(op: CommOp) -> str:
-    """What both ends of a message must agree on."""
+    """The text that both ends of a message must agree on."""
     return f"a message of {op.x.type}"
 
 
@@ -183,7 +183,7 @@ class BarrierOp(GroupOp):
 class _NumberOp(GroupOp):
     """A number of rank 0 that the program reads from its world.
 
-    With `ranks` the group must have so many.
+    If `ranks` is given, the group must have this many.
     """
 
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("group", "ranks")

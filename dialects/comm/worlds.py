@@ -1,8 +1,8 @@
 """Worlds: what the interpreter's collectives talk to. A world is one rank's end of all ranks.
 
 A world knows three things: to gather what all ranks of a group give, to send and to receive. Every
-op of the dialect is NumPy on what these return. Each rank says what it asks for, so that ranks
-that ask for different things are found.
+op of the dialect is NumPy on the arrays that these return. Each rank names its request, so that
+ranks with different requests are found.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class World(Protocol):
         ...
 
     def gather(self, group: str, said: str, value: Any) -> Sequence[tuple[str, Any]]:
-        """What all ranks of the group say and give, by rank."""
+        """The requests and values of all ranks of the group, by rank."""
         ...
 
     def send(self, group: str, target: int, said: str, value: Any) -> None:
@@ -37,7 +37,7 @@ class World(Protocol):
         ...
 
     def receive(self, group: str, source: int, said: str) -> tuple[str, Any]:
-        """What another rank says and gives."""
+        """The request and value of another rank."""
         ...
 
 
@@ -70,7 +70,7 @@ _entered = threading.local()
 
 
 def set_default(make: Callable[[], World]) -> None:
-    """What gives the world of threads that have entered none."""
+    """Set the function that gives the world of threads that have entered none."""
     _default[0] = make
 
 
@@ -92,7 +92,7 @@ def entered(world: World) -> Generator[None]:
 
 
 def agreed(group: str, said: str, value: Any) -> list[Any]:
-    """What all ranks of a group give; WorldError unless all say the same."""
+    """The values of all ranks of a group; WorldError unless all requests are the same."""
     given = current().gather(group, said, value)
     first, _ = given[0]
     for rank, (other, _) in enumerate(given):
@@ -105,7 +105,7 @@ def agreed(group: str, said: str, value: Any) -> list[Any]:
 
 
 def paired(world: World, group: str, source: int, said: str) -> Any:
-    """What a rank has sent; WorldError unless it says the same."""
+    """The value that a rank has sent; WorldError unless both requests are the same."""
     other, value = world.receive(group, source, said)
     if other != said:
         raise WorldError(

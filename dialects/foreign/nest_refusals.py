@@ -1,4 +1,4 @@
-"""Which active loop nests have no derivative, and why: what the rule cannot do is refused."""
+"""Which active loop nests have no derivative, and why: they are refused."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def _vjp(
 
 
 def _start(op: NestOp, k: int, ct: Value | None) -> Value | None:
-    """The cotangent of what output k starts from: ct, or ct where nothing is written."""
+    """The cotangent of the initial value of output k: ct, or ct where nothing is written."""
     output = op.output_list[k]
     if ct is None or output.combiner != "none" or 0 in op.extents:
         return ct
@@ -107,7 +107,7 @@ def _reads(
 def _emitted(
     emitter: Emitter, domain: Domain, reads: Sequence[Read], output: Output, block: Block
 ) -> SSAValue:
-    """A nest of a finished body, without what the body does not read."""
+    """A nest of a finished body, without operands that the body does not read."""
     for inner in reversed(list(block.ops)):
         if not isinstance(inner, YieldOp) and all(r.first_use is None for r in inner.results):
             inner.detach()

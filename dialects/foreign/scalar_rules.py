@@ -2,7 +2,7 @@
 
 A rule is written on numbers with operators, which append arith and math ops, so that derivatives
 of any order stay such code. On tensors the same rule appends the same ops on tensors (`Elements`).
-Conventions are those of the array ops: ties of maximumf and minimumf split in halves, absf'(0) = 0,
+The conventions are the array ops' too: ties of maximumf and minimumf split in halves, absf'(0) = 0,
 powf has no nan at base 0. Integers are inactive, and so are the steps (ceil, floor, round,
 roundeven, trunc).
 

@@ -1,7 +1,7 @@
 """The supports of `tensor` ops that read and write elements and slices: the same ops on bools.
 
-Zeros beside values without a support, as a write leaves them in the cotangent of what it writes
-into, have none: loops over numbers in tables carry no table of bools for them.
+Zeros beside values without a support, as a write leaves them in its destination's cotangent, have
+none: loops over numbers in tables carry no table of bools for them.
 """
 
 from __future__ import annotations

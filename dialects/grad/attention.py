@@ -249,7 +249,7 @@ class AttentionBackwardOp(AttentionForm):
         from gradir.dialects.grad.grad import BarrierOp
 
         ct, y, q, *rest = map(widened, operands)
-        # blocks are recomputed: sharing those of y would keep all of them
+        # blocks are recomputed: sharing the blocks of y would keep all of them
         blocks = self.blocks(q, rest[0])
         q = BarrierOp.on(q) if len(blocks) > 1 else q
         drop = SumOp.on(ct * y, axis=-1, keepdims=True)

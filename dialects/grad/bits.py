@@ -1,5 +1,4 @@
-"""grad: bools as bits, an eighth of their bytes, for what is kept between forward and backward
-code.
+"""grad: bools as bits, an eighth of their bytes, for residuals of forward code.
 
 The bits lie in planes: bit k of byte j is element k * M + j of M bytes in row-major order. So
 neighbours in memory stay neighbours in each plane, and both kernels move whole vectors.

@@ -1,12 +1,12 @@
 """The borders of regions, which the masks of cotangents cross where an op behind them asks.
 
 The derivative of a loop's body is made before the cotangents that enter the loop are known. So the
-differentiation of a function runs again with what it learned: which borders a mask would have to
+differentiation of a function runs again, and then knows which borders a mask would have to
 cross for the sake of a product that may be infinite, and where masks are known at all. Most
 functions have no such border, and are differentiated once.
 
 A tape of cotangents is a border too: a mask that crosses it is one more column. All tapes of one
-type have the same masks, so that a cotangent's type follows from that of its tape.
+type have the same masks, so that a cotangent's type follows from its tape's type.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from gradir.dialects.grad.tape import TapeType, cotangent_type
 _MOST_RUNS = 6
 
 Home = Operation | TapeType
-"""What cotangents cross: the border of an op's regions, or the tapes of a type."""
+"""The owner of borders that cotangents cross: an op with regions, or the tapes of a type."""
 
 ON_TAPES = "columns"
 """The group of the cotangents on tapes."""
@@ -54,7 +54,7 @@ class Borders:
     runs: int = 0
 
     def need(self, border: Border, others: Iterable[Border]) -> None:
-        """Note that the mask of a border is made of those of others."""
+        """Note that the mask of a border is made of the masks of others."""
         self.needs.setdefault(border, set()).update(others)
 
     def made_of(self, border: Border) -> set[Border]:

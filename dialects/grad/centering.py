@@ -74,7 +74,7 @@ class LineOp(LinesOp):
         return BroadcastToOp.on(SumOp.on(x, axis=self.axis, keepdims=True), type=x.type)
 
     def summands(self, x: Scalar, p: Scalar) -> Sequence[Scalar]:
-        """What is summed along a line."""
+        """An element's summand in each sum of its line."""
         raise NotImplementedError(self.name)
 
     def result(self, x: Scalar, p: Scalar, *sums: Scalar) -> Scalar:

@@ -37,7 +37,7 @@ class CheckpointOp(IRDLOperation):
     """A stage: runs its region once; its results are the yielded values.
 
     The region may read any value from outside. The derivative keeps the values that the stage
-    reads, and those of its own values that the policy names (default: none); the backward code
+    reads, and the values of its own that the policy names (default: none); the backward code
     recomputes the others. Stages nest.
 
         %y = grad.checkpoint policy "keep_matmuls" -> (tensor<4xf32>) {

@@ -12,7 +12,7 @@ from xdsl.traits import HasParent
 
 @irdl_op_definition
 class CustomVjpOp(IRDLOperation):
-    """Declares the derivative of calls of a function, in place of that of its body.
+    """Declares the derivative of calls of a function, in place of its body's derivative.
 
         grad.custom_vjp @f, @f_forward, @f_backward
 
@@ -20,7 +20,7 @@ class CustomVjpOp(IRDLOperation):
     residuals...)` replaces @f, and `@f_backward(residuals..., cotangents of the floating results)
     -> cotangents of the floating arguments` is the derivative; the types of both are verified. All
     floating arguments and results take part. The body of @f may have ops without a derivative, or
-    effects. The second derivative is that of @f_forward and @f_backward.
+    effects. The second derivative differentiates @f_forward and @f_backward.
 
         grad.custom_vjp @f, @f_forward, @f_backward jvp @f_jvp
 

@@ -1,6 +1,6 @@
 """grad.derivative: the derivative of a function of dynamic shapes.
 
-A derivative needs shapes (that of a mean divides by the number of elements), so that it is made
+A derivative needs shapes (a mean's divides by the number of elements), so that it is made
 when they are known: gradir-specialize replaces this op by a call of gradir-gradient's function.
 """
 
@@ -43,7 +43,7 @@ MODES = ("vjp", "grad", "jvp")
 class DerivativeOp(IRDLOperation):
     """A call of gradir-gradient's function of a mode, for dynamic shapes.
 
-    Operands are those of `@f_<mode>`: the primals, then cotangents of `of` (vjp) or tangents of
+    Operands are `@f_<mode>`'s: the primals, then cotangents of `of` (vjp) or tangents of
     `wrt` (jvp). Results are the results of @f, then gradients of `wrt`, or tangents of `of`.
     The other options of the pass are attributes of the same names.
 

@@ -64,7 +64,7 @@ class Gates:
         operands: Sequence[Value],
         wanted: Wanted,
     ) -> Cotangents:
-        """The cotangents of the operands by the op's rule, gated as those of the results are."""
+        """The cotangents of the operands by the op's rule, gated like the results' cotangents."""
 
         def derive(operands: Sequence[Value]) -> Cotangents:
             return rule(op, cts, results, operands)
@@ -180,7 +180,7 @@ class Gates:
         return product
 
     def _leaves_zeros(self, op: Operation) -> bool:
-        """Whether a selection puts zeros, and no nan, in the place of what it does not take."""
+        """Whether a selection puts zeros, and no nan, in the places of elements not taken."""
         place, [result] = selected_operand(op, self.supports), op.results
         others = [o for k, o in enumerate(op.operands) if k != place and o.type == result.type]
         return all(self.supports.of(other) is NOWHERE for other in others)

@@ -2,9 +2,9 @@
 
     %y = grad.join %x        y = x; contributions to y are summed before they join those to x
 
-So cotangents of an inlined call are summed as those of the call, in the same order and with the
-same bits: the cotangent of a callee's argument is one contribution to the operand. The op is in no
-derivative.
+So cotangents of an inlined call are summed like cotangents of the call, in the same order and with
+the same bits: the cotangent of a callee's argument is one contribution to the operand. The op is in
+no derivative.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ class NllForm(TensorOp):
     def shares(
         self, ct: Value, targets: Value, weights: Value | None, classes: int
     ) -> tuple[TargetRows, Value, Value]:
-        """The targets; what the transpose has at the class of each, and at each of all classes."""
+        """The targets; the values of the transpose at the class of each, and at all classes."""
         rows = TargetRows(self, targets, weights, wide_element(ct.element), classes)
         scale = widened(ct)
         if self.reduction == "mean":

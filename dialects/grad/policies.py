@@ -7,6 +7,6 @@ POLICIES: dict[str, str] = {
     "keep_none": "inputs only; all else is recomputed",
     "keep_matmuls": "results of contractions (matmul, linear, convolutions)",
     "keep_named": "values named by grad.name",
-    "auto": "all but what is nearly free to recompute, where that lowers the peak",
+    "auto": "all but values that are nearly free to recompute, where that lowers the peak",
 }
 """The kept values of each policy."""

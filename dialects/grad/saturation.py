@@ -66,7 +66,7 @@ class SoftOp(LinesOp):
 
 @irdl_op_definition
 class SoftmaxComplementOp(SoftOp):
-    """1 - softmax(x) along `axis`, exact where softmax is nearly 1.   vjp: minus that of softmax"""
+    """1 - softmax(x) along `axis`, exact where softmax is nearly 1.   vjp: minus softmax's vjp"""
 
     name = "grad.softmax_complement"
 
@@ -94,7 +94,7 @@ class SoftmaxComplementOp(SoftOp):
 class LogsumexpBackwardOp(ReductionOp):
     """ct, one of each line, times softmax(x): the cotangent of x in array.logsumexp.
 
-    0 where all of a line are -inf. The attributes are those of array.logsumexp.
+    0 where all of a line are -inf. array.logsumexp has the same attributes.
     vjp: sum(g * s), and y * (g - sum(g * s)) by grad.centered; g the cotangent, s the softmax
     """
 

@@ -125,7 +125,7 @@ class CoalesceOp(IRDLOperation):
 
     The count stays. Unused entries come last: they repeat the last row's index and hold zeros, so
     that densify is unchanged in the mode "sum" (the default). An entry is unused where its index
-    is that of the entry before it.
+    equals the index of the entry before it.
     vjp: ct; for the mean ct divided by the number of slices of each row
     """
 
@@ -229,7 +229,7 @@ def zero_rows(dense: Attribute, count: int, emitter: Emitter) -> Pair:
 
 
 def from_the_start(indices: Value, rows: int) -> Value:
-    """Indices of which those in [-rows, 0) are counted from the start; others stay as they are."""
+    """Indices, counted from the start where they are in [-rows, 0); others stay as they are."""
     if indices.shape == (0,):
         return indices
     counted = WhereOp.on(indices < -rows, indices, indices + rows)

@@ -51,7 +51,7 @@ class TapeType(ParametrizedAttribute, TypeAttribute):
     """`!grad.tape<f64, tensor<4xf64>, capacity = 100>`: records of a scalar and a tensor.
 
     capacity: the most records at a time, known where every loop around a push has constant bounds;
-    its memory is planned like that of a stacked tensor. Without one the tape grows while the
+    its memory is planned like a stacked tensor's. Without one the tape grows while the
     program runs. limit: the most bytes of its records; more are an error at run time. The type
     holds both, so that the cotangent of a tape has them too.
     """
@@ -334,8 +334,8 @@ def pop(tape: SSAValue, emitter: Emitter) -> tuple[SSAValue, Sequence[SSAValue]]
 
 
 def pop_cotangents(op: TapePushOp, ct: Value) -> tuple[Cotangents, Sequence[SSAValue]]:
-    """The cotangents of the operands of a push, and all that is popped from the tape `ct`: those of
-    the floating columns, then their masks, if it has any."""
+    """The cotangents of the operands of a push, and all values popped from the tape `ct`:
+    cotangents of the floating columns, then their masks, if it has any."""
     rest, popped = pop(ct.ssa, ct.emitter)
     left = iter(popped)
     by_column = [ct.emitter.value(next(left)) if is_floating(c.type) else None for c in op.columns]

@@ -185,7 +185,7 @@ class LoopOp(IRDLOperation, ABC):
         """Build at tensor level, or at buffer level where `buffers` holds one memref an output.
 
         `scratch` is a buffer of bytes for code generation, undefined before and after.
-        `roles` are those of a contraction's dimensions.
+        `roles` are the roles of a contraction's dimensions.
         """
         starts = [k for k, o in enumerate(outputs) if o.init is not None]
         groups = (
@@ -488,7 +488,7 @@ class BarrierOp(ViewOp):
 
 
 KernelOp: TypeAlias = LoopOp | ForallOp | RowsOp
-"""What native code is a kernel of."""
+"""The ops that become kernels of native code."""
 
 Loopnest = Dialect(
     "loopnest",

@@ -13,7 +13,7 @@ next. Where blocks do not divide the rows, the last one ends with the rows and i
 others: its first rows are computed again, so no nest may read what another or itself then changes.
 Blocks are independent, but for sums over rows: where a nest's output leaves the rows out, the
 blocks of `chunk` rows continue one sum, and the sums of all chunks are combined in order, as a nest
-over all rows does. So the bits are those of nests that run one after the other.
+over all rows does. So the bits are the same as when nests run one after the other.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class RowsOp(IRDLOperation):
 
     @property
     def chunk_blocks(self) -> int:
-        """The blocks of a chunk: those of its sums over rows, or one."""
+        """The blocks of a chunk, which continue one sum over rows; one where there is no sum."""
         return 1 if self.chunk is None else self.chunk.value.data // self.size.value.data
 
     @property
@@ -110,7 +110,7 @@ class RowsOp(IRDLOperation):
         self.operands = [operand for group in groups for operand in group]
         self.properties[SIZES] = segment_sizes(*map(len, groups))
 
-    def moves(self, argument: int) -> bool:
+    def is_blocked(self, argument: int) -> bool:
         """Whether an argument of the body is another part of its buffer for each block."""
         operand = (*self.inputs, *self.outputs)[argument]
         return operand.type != self.body.block.args[argument].type

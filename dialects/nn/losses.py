@@ -48,7 +48,7 @@ def _infer(operands: Sequence[Attribute], attributes: Attributes, what: str) -> 
 
 
 def _vmap_one_target(batch: Batch) -> Sequence[Value] | None:
-    """One target per row, none of which is left out: rows are a batch."""
+    """One target per row, and none left out: rows are a batch."""
     plain = {"ignore_index", "label_smoothing"}.isdisjoint(batch.op.attributes)
     if batch.operand_rank(0) != 1 or not plain or len(batch.operands) > 2:
         return None

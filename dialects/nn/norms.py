@@ -64,7 +64,7 @@ EPSILONS: dict[Attribute, float] = {f64: 2**-52, f32: 2**-23, f16: 2**-23, bf16:
 class Geometry:
     """The groups of elements with common statistics, and the broadcast of parameters."""
 
-    # The shape of x in which `axes` are those of the statistics.
+    # The shape of x in which `axes` are the axes of the statistics.
     view: tuple[int, ...]
     axes: tuple[int, ...]
     # The shape of scale and bias, and its reshape that broadcasts to x's shape.
@@ -99,7 +99,7 @@ class Normalizer:
         return x * inverse, inverse
 
     def vjp(self, ct: Value, normal: Value, inverse: Value) -> Value:
-        """The cotangent of x from that of the normalized x."""
+        """The cotangent of x from the cotangent of the normalized x."""
         rest = ct - normal * self.spread(self.mean(ct * normal), ct)
         if self.is_centered:
             rest = rest - self.spread(self.mean(ct), ct)

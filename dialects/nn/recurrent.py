@@ -82,7 +82,7 @@ class CellOp(TensorOp):
         ]
 
     def numpy_products(self, x: Any, h: Any, *weights: Any) -> list[Any]:
-        """Each gate's parts of the two products, in NumPy: those of x, then those of h."""
+        """Each gate's part of the product with x, then of the product with h, in NumPy."""
         w_ih, w_hh, b_ih, b_hh = weights
         products = numpy_product(x, w_ih.T) + b_ih, numpy_product(h, w_hh.T) + b_hh
         return [part for p in products for part in np.split(p, self.GATES, -1)]
@@ -134,8 +134,8 @@ class LstmCellOp(CellOp):
 class GruCellOp(CellOp):
     """One step of a GRU: h' of x [..., in] and h [..., hidden].
 
-    With r, z, n the three parts of x w_ih^T + b_ih along the last axis, and r', z', n' those of
-    h w_hh^T + b_hh: a = sigmoid(z + z'), m = tanh(n + sigmoid(r + r') * n'),
+    With r, z, n the three parts of x w_ih^T + b_ih along the last axis, and r', z', n' the parts
+    of h w_hh^T + b_hh: a = sigmoid(z + z'), m = tanh(n + sigmoid(r + r') * n'),
     h' = (1 - a) * m + a * h. The weights are w_ih [3 * hidden, in] and w_hh [3 * hidden, hidden],
     the biases [3 * hidden]. vjp: reverse mode over these formulas
     """

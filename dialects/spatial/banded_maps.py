@@ -85,7 +85,7 @@ def constant(emitter: Emitter, array: Any, element: Attribute) -> SSAValue:
 
 
 def place_dims(rank: int, bands: int) -> list[int]:
-    """The nest dimension of each axis in `picked`: those of the bands precede the last."""
+    """The nest dimension of each axis in `picked`: dimensions of bands precede the last."""
     return [*range(rank - 1), rank - 1 + bands]
 
 
@@ -161,7 +161,7 @@ class _Stage:
 
     @property
     def dims(self) -> list[int]:
-        """The nest dimension of each axis; that of a reduction stands before the last."""
+        """The nest dimension of each axis; a reduction's dimension stands before the last."""
         rank = len(shape_of(self.type))
         return [*range(rank - 1), rank - 1 if self.is_unrolled else rank]
 

@@ -100,7 +100,7 @@ class Window:
         return self.as_image(n, o, [_convolved(*row) for row in rows])
 
     def transposed_size(self, image: Sequence[int], kernel: Sequence[int]) -> list[int]:
-        """The smallest spatial extents from which a convolution makes those of `image`."""
+        """The smallest spatial extents that a convolution maps to the extents `image`."""
         rows = zip(image, self.stride, self.low, self.high, self.reach(kernel), strict=True)
         return [(n - 1) * s - low - high + reach for n, s, low, high, reach in rows]
 

@@ -130,7 +130,7 @@ class Windows:
 
     @property
     def _places_before_kernel(self) -> int:
-        """The number of the tensor's dimensions before those of the kernel in a nest."""
+        """The number of the tensor's dimensions before the kernel's dimensions in a nest."""
         rank = len(self.shape)
         far = self.stride[-1] >= FAR and self.kernel[-1] >= FAR
         return rank if far and self.axes[-1] == rank - 1 else rank - 1

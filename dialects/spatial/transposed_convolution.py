@@ -126,7 +126,7 @@ class ConvTranspose2dOp(ConvTransposeOp):
     x [N, C, H, W], weight [C, O / groups, KH, KW], bias [O], result [N, O, H', W'] with
     H' = (H - 1) * stride - top - bottom + dilation * (KH - 1) + output_padding + 1; in
     `layout = "NHWC"` x [N, H, W, C], weight [KH, KW, O / groups, C]. `output_padding` (0) is less
-    than the stride; the other attributes are those of nn.conv2d.
+    than the stride; nn.conv2d has the other attributes.
     vjp: nn.conv2d of ct, grad.conv2d_weight_backward of x and ct, sum of ct over N, H, W
     """
 

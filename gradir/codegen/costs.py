@@ -1,4 +1,4 @@
-"""What code costs, in nanoseconds: the one table that the estimates of code generation read.
+"""The costs of code, in nanoseconds: the one table that the estimates of code generation read.
 
 Every number here only decides speed: how work is split, who shares it, where loops ask whether to
 go on. Any of them may be tuned; results keep their bits (`tests/codegen/test_costs.py` runs a
@@ -76,12 +76,12 @@ PACKED_BARRIER_COST = 4000 * CYCLE  # until all threads have packed
 # To store one element of a vector whose elements lie apart, far or close; and to transpose one
 # before it is stored.
 SCATTER_COST, CLOSE_COST, TURN_COST = 2.5 * CYCLE, 0.3 * CYCLE, 0.3 * CYCLE
-# The part by which a contraction is slower: for each accumulator, so that of two shapes which are
-# as fast the one with less code is taken; for each further group of columns; where rows lie in
-# lines of their own, and again where they lie in pages of their own.
+# Relative slowdowns of a contraction: for each accumulator, so that the one of two equally fast
+# shapes with less code is taken; for each further group of columns; where rows lie in lines of
+# their own, and again where they lie in pages of their own.
 CODE_PART, GROUP_PART, FAR_ROWS_PART = 0.001, 0.005, 0.05
 
-# Sizes of code, in vector instructions, not times. A math function that inlines counts as so many.
+# Sizes of code, in vector instructions, not times. An inlined math function counts as this many.
 MATH_INSTRUCTIONS = 20
 # Bodies of at least this size are computed for several machine vectors at once.
 INTERLEAVED_SIZE = 20

@@ -13,7 +13,7 @@ from gradir.codegen.text.target import MachineTarget, host
 from gradir.compiler.pipeline import Machine, Plans, run_stages
 from gradir.dialects.base.attribute_names import MEMORY_LIMIT
 from gradir.dialects.base.attributes import integers_of
-from gradir.dialects.base.deferred import deferred
+from gradir.dialects.base.lazy_function import lazy_function
 from gradir.dialects.grad.host_call import HostCallOp
 from gradir.interpreter.known_programs import check_program
 from gradir.passes.analysis.arguments import READ_RESULTS
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from gradir.passes.gradient.memory_limit import check_limit
     from gradir.runtime.host_calls import host_call_of
 else:
-    check_limit = deferred("gradir.passes.gradient.memory_limit", "check_limit")
-    host_call_of = deferred("gradir.runtime.host_calls", "host_call_of")
+    check_limit = lazy_function("gradir.passes.gradient.memory_limit", "check_limit")
+    host_call_of = lazy_function("gradir.runtime.host_calls", "host_call_of")
 
 
 def compile_function(

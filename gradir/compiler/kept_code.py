@@ -20,7 +20,7 @@ from gradir.checks import VALIDATE_VARIABLE, is_asked_for
 from gradir.codegen.driver.growing_memory import limit_of_machine
 from gradir.codegen.text.target import host
 from gradir.compiler.described import described, restored
-from gradir.dialects.base.deferred import deferred
+from gradir.dialects.base.lazy_function import lazy_function
 from gradir.dialects.grad.host_call import functions_of
 from gradir.runtime.executable import Executable
 from gradir.runtime.native_code import NativeCode, loaded, runnable
@@ -30,7 +30,7 @@ from gradir.text.fingerprint import fingerprint
 if TYPE_CHECKING:
     from gradir.runtime.host_calls import facts_of
 else:
-    facts_of = deferred("gradir.runtime.host_calls", "facts_of")
+    facts_of = lazy_function("gradir.runtime.host_calls", "facts_of")
 
 # level 1: LLVM text, which hardly anybody asks for, shrinks to an eighth in the time of writing it
 COMPRESSION = 1

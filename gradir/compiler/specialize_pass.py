@@ -16,8 +16,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
-from gradir.dialects.base.deferred import deferred
 from gradir.dialects.base.diagnostics import PassError
+from gradir.dialects.base.lazy_function import lazy_function
 from gradir.dialects.grad.derivative import DerivativeOp
 from gradir.passes.shapes import specialize as passes_specialize
 from gradir.passes.shapes.specialize import Shape
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from gradir.passes.gradient.gradient_pass import parse_requests
     from gradir.passes.gradient.requests import DerivativeRequest
 else:
-    DerivativeRequest = deferred("gradir.passes.gradient.requests", "DerivativeRequest")
-    apply_gradient = deferred("gradir.compiler.measured_gradient", "apply_gradient")
-    parse_requests = deferred("gradir.passes.gradient.gradient_pass", "parse_requests")
+    DerivativeRequest = lazy_function("gradir.passes.gradient.requests", "DerivativeRequest")
+    apply_gradient = lazy_function("gradir.compiler.measured_gradient", "apply_gradient")
+    parse_requests = lazy_function("gradir.passes.gradient.gradient_pass", "parse_requests")
 
 
 def specialize(

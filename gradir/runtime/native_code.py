@@ -17,7 +17,7 @@ from gradir.codegen.driver.report import CompiledProgram
 from gradir.codegen.text.callback_functions import HOST_RECORDS, HOST_SYMBOL, POLL_SYMBOL
 from gradir.codegen.text.clock import CLOCK
 from gradir.codegen.text.target import MachineTarget
-from gradir.dialects.base.deferred import deferred
+from gradir.dialects.base.lazy_function import lazy_function
 from gradir.dialects.grad.host_functions import HostFunction
 from gradir.errors import CompileError
 from gradir.passes.buffers.plan_memory import MemoryPlan
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     host_calls_of = HostCalls
 else:
-    host_calls_of = deferred("gradir.runtime.host", "HostCalls")
+    host_calls_of = lazy_function("gradir.runtime.host", "HostCalls")
 
 
 NO_FUNCTIONS: Mapping[str, HostFunction] = MappingProxyType({})

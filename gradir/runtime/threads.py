@@ -10,13 +10,13 @@ from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gradir.dialects.base.deferred import deferred
+from gradir.dialects.base.lazy_function import lazy_function
 from gradir.errors import ArgumentError, ArgumentTypeError, CompileError, GradirError
 
 if TYPE_CHECKING:
     from ctypes.util import find_library
 else:
-    find_library = deferred("ctypes.util", "find_library")
+    find_library = lazy_function("ctypes.util", "find_library")
 
 THREADS_VARIABLE = "GRADIR_NUM_THREADS"
 OPENMP_THREADS_VARIABLE = "OMP_NUM_THREADS"

@@ -35,7 +35,7 @@ from gradir.dialects.loopnest.loopnest import (
 
 @dataclass(frozen=True)
 class LlvmValue:
-    """An LLVM value: `lanes` is 1 where all lanes have the same, else that of the emitter."""
+    """An LLVM value: `lanes` is 1 where all lanes have the same, else the emitter's `lanes`."""
 
     name: str
     lanes: int
@@ -113,7 +113,7 @@ class BodyEmitter:
         """Emit `ops` (all by default, else as `required_ops` lists them) for these arguments.
 
         An argument given as a plain name has all lanes; a buffer is its pointer. Gives the yielded
-        values, None where `ops` does not compute it. `mask` replaces that of the surroundings.
+        values, None where `ops` does not compute it. `mask` replaces the mask of the surroundings.
         """
         if mask is not None:
             self.surroundings.mask = mask

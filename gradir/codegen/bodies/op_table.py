@@ -1,4 +1,4 @@
-"""What each op of a body becomes: a table from op class to a function that writes instructions.
+"""The instructions of each op of a body: a table from op class to a function that writes them.
 
 A function is handed the writer, the op, its operands' names and the number of lanes; all operands
 have that many. Integer arithmetic wraps. Division and remainder by zero give 0, and the smallest

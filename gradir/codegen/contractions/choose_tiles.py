@@ -22,12 +22,12 @@ from gradir.codegen.text.kinds import bytes_of
 from gradir.codegen.text.target import MachineTarget
 
 SHAPES_TO_COMPARE = 4
-DIRECT_ROWS = 96  # below so many rows reading a right operand in place is always cheaper
-STREAM_ROWS = 512  # from so many rows on it pays to pack one that the L2 cache cannot hold
+DIRECT_ROWS = 96  # with fewer rows reading a right operand in place is always cheaper
+STREAM_ROWS = 512  # from this many on it pays to pack one that the L2 cache cannot hold
 LATENCY_CYCLES = round(costs.LATENCY_COST / costs.CYCLE)
 STREAMS = 16  # columns read side by side that caches and their prefetchers can follow
-# Rows far apart of which a tile reads a line or a few: a block of them is swept from end to end, so
-# that prefetchers follow and translations of pages stay. More at a time halve the speed, or worse.
+# Where a tile reads a line or a few of rows far apart, a block of rows is swept from end to end, so
+# that prefetchers follow and translations of pages stay. More rows halve the speed, or worse.
 SWEPT_LEFT, SWEPT_RIGHT = 64, 128
 SWEPT_PAGES, PAGE_BYTES = 32, 4096  # half of the translations that a core keeps at hand
 SWEPT_STRIDE = 256  # bytes from row to row of the left operand from which on this pays
@@ -78,7 +78,7 @@ def _trivial(c: Product, target: MachineTarget) -> ProductPlan:
 def _transposing(c: Product, target: MachineTarget, threads: int) -> ProductPlan:
     """One row tile: each block of the right operand is needed once, so it is not stored."""
     lanes = target.vector_bytes // c.accumulator_bytes
-    # enough chains to hide their latency, but few columns, each of which is a stream in memory
+    # enough chains to hide their latency, but few columns, as each is a stream in memory
     vectors = max(1, min(STREAMS // lanes, -(-LATENCY_CYCLES // c.m), -(-c.n // lanes)))
     panels = -(-c.n // (vectors * lanes))
     group = panels if threads == 1 else -(-panels // (4 * threads))
@@ -196,7 +196,7 @@ def _k_block(c: Product, target: MachineTarget, width: int) -> int:
 
 
 def _collides(count: int, stride: int, element: str, target: MachineTarget) -> bool:
-    """Whether so many lines at this distance throw each other out of the L2 cache."""
+    """Whether `count` lines at this distance throw each other out of the L2 cache."""
     distance = gcd(stride * bytes_of(element), target.l2_bytes // L2_WAYS)
     return count * distance > target.l2_bytes
 

@@ -6,7 +6,7 @@ dimension leads in every tensor that varies along it, its chunks follow each oth
 
 - rows of the result: each thread copies and multiplies its own chunks, one after the other;
 - a summed dimension: all threads copy a chunk and go on with the chains of all elements, from the
-  result of the chunk before. A chain stays what it is, also in its bits.
+  result of the chunk before. A chain stays the same, also in its bits.
 """
 
 from __future__ import annotations
@@ -149,10 +149,10 @@ def _chunks(op: ContractOp, dim: int, size: int) -> Chunks:
     outputs: list[SSAValue | None] = [*op.outputs] or [None] * len(op.output_types)
     accesses = [*map(lambda a: cast(Access, a), op.input_accesses), *op.output_accesses]
     types = [memory_type(t) for t in (*(v.type for v in op.inputs), *op.output_types)]
-    moves = [dim in access.used for access in accesses]
+    is_cut = [dim in access.used for access in accesses]
     parts = [
-        MemRefType(t.element_type, [size, *t.get_shape()[1:]]) if moved else t
-        for t, moved in zip(types, moves, strict=True)
+        MemRefType(t.element_type, [size, *t.get_shape()[1:]]) if cut else t
+        for t, cut in zip(types, is_cut, strict=True)
     ]
     # a buffer that is read and written remains one value
     stand_ins: dict[SSAValue, SSAValue] = {}
@@ -172,7 +172,7 @@ def _chunks(op: ContractOp, dim: int, size: int) -> Chunks:
         roles=op.roles,
     )
     sizes = [prod(t.get_shape()) * _bytes(t.element_type) for t in parts]
-    strides = tuple(n if moved else 0 for n, moved in zip(sizes, moves, strict=True))
+    strides = tuple(n if cut else 0 for n, cut in zip(sizes, is_cut, strict=True))
     return Chunks(count, part, strides)
 
 
@@ -219,8 +219,8 @@ def emit_rows(
     op: ContractOp, chunks: Chunks, part: Kernel, share_bytes: int, shares: int, name: str,
     target: MachineTarget,
 ) -> Kernel:  # fmt: skip
-    """One phase, of which an item is a share: chunks that follow each other, in scratch memory of
-    their own. `part` is the kernel of one chunk."""
+    """One phase whose items are shares: chunks that follow each other, in scratch memory of their
+    own. `part` is the kernel of one chunk."""
     f = FunctionWriter()
     names = [f"%in{k}" for k in range(len(op.inputs))]
     names += [f"%out{k}" for k in range(len(op.output_types))]

@@ -26,7 +26,7 @@ from gradir.dialects.loopnest.loopnest import ContractOp, IndexOp, ShapedType
 
 @dataclass(frozen=True)
 class MergedDims:
-    """Dimensions that run as one: all steps are those of the last of them, `dim`."""
+    """Dimensions that run as one, with the steps of the last of them, `dim`."""
 
     dim: int
     extent: int
@@ -62,7 +62,7 @@ def tiling(op: ContractOp, target: MachineTarget) -> Tiling:
 
 
 def _cost(op: ContractOp, one: Tiling, target: MachineTarget) -> float:
-    """Estimated nanoseconds, with those of stores that are no whole vectors."""
+    """Estimated nanoseconds, with the cost of stores that are no whole vectors."""
     c = one.product
     results = prod(c.batch) * c.m * c.n
     total = product_cost(plan_product(c, target), 1)
@@ -153,7 +153,7 @@ def _is_turned(op: ContractOp, row: MergedDims | None, column: MergedDims | None
 
 
 def factor_strides(op: ContractOp, index: int) -> tuple[tuple[int, ...], int]:
-    """The step of a factor along each dimension, 0 along those of extent 1, and its offset."""
+    """The step of a factor along each dimension, 0 where the extent is 1, and its offset."""
     access = cast(Access, op.input_accesses[index])
     steps, offset = access.strides(cast(ShapedType, op.inputs[index].type).get_shape())
     return tuple(s if n > 1 else 0 for s, n in zip(steps, op.extents, strict=True)), offset

@@ -1,4 +1,4 @@
-"""The body of a contraction as the epilogue of its tiled product: what is done with each sum."""
+"""The body of a contraction as the epilogue of its tiled product: the code for each sum."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class BodyEpilogue:
             self._store(f, k, indices, place, kind, emitter.vector(value, kind))
 
     def start(self, f: FunctionWriter, place: ResultPlace) -> str:
-        """What the result holds of one vector of sums."""
+        """Load the partial sums of one vector from the result."""
         access, type_ = self.op.output_accesses[0], self.op.output_types[0]
         pointer, step = self._element(f, "%out0", access, type_, self._indices(place))
         kind, vector = kind_of(self.op.accumulator_type), place.vector
@@ -97,7 +97,7 @@ class BodyEpilogue:
         type_: Attribute,
         indices: dict[int, str],
     ) -> tuple[str, int]:
-        """The pointer to the element of the first lane, and the step to that of the next."""
+        """The pointer to the element of the first lane, and the step from lane to lane."""
         shaped = cast(ShapedType, type_)
         steps, constant = access.strides(shaped.get_shape())
         offset = str(constant)

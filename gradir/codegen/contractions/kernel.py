@@ -9,7 +9,7 @@ width of vectors; how the factors lie in memory and what the body does have no p
   epilogue that reduces, scatters or pads, the sums go to scratch memory and a nest applies the
   body to them.
 - dot products of that kind (m = n = 1) of at least LONG_SUM terms, where a chain has nothing to run
-  beside it: a reducing nest over products that are rounded, in the order of `nest_reductions`.
+  beside it: a reducing nest over products that are rounded, in the order of `nests/reductions.py`.
 - integers, narrower accumulators, and factors that vary along the free dimension of the other one,
   which makes it no matrix product: reducing nests, too.
 """

@@ -25,7 +25,7 @@ class Source:
     def moved(
         self, f: FunctionWriter, steps: Sequence[str | int], strides: Sequence[int]
     ) -> Source:
-        """The same matrix so many steps of these strides on."""
+        """The same matrix, moved by `steps` of these strides."""
         offset = "0"
         for step, stride in zip(steps, strides, strict=True):
             offset = f.add(offset, f.multiply(str(step), stride))
@@ -33,8 +33,8 @@ class Source:
             return self
         return self._from(f.element(self.element, self.pointer, offset))
 
-    def kept_apart(self, f: FunctionWriter) -> Source:
-        """The same matrix by a pointer of which LLVM does not know that it is the same.
+    def with_opaque_pointer(self, f: FunctionWriter) -> Source:
+        """The same matrix by a pointer that LLVM does not know to be the same.
 
         Else it keeps the scalars of a step, which the window of the next one shares, in registers
         that the accumulators need.

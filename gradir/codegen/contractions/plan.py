@@ -1,6 +1,6 @@
 """How a contraction is computed, planned once: by the tiled kernel, in steps, in chunks of rows.
 
-gradir-allocate-scratch asks a plan for its bytes, code generation writes what it says. Both look it
+gradir-allocate-scratch asks a plan for its bytes, code generation writes its code. Both look it
 up by all that a plan depends on, so that no plan is stale: an op that has changed in between has
 another key.
 """
@@ -116,7 +116,7 @@ def _plan_steps(steps: Steps, target: MachineTarget, threads: int) -> SteppedPla
 
 
 def _steps(op: ContractOp) -> Steps | None:
-    """What the contraction is split into; None if the tiled kernel does it at once."""
+    """The steps of the contraction; None if the tiled kernel does it at once."""
     if not is_single_chain(op):
         return nest_steps(op)
     copied = copied_factors(op)

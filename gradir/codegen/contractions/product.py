@@ -43,7 +43,7 @@ PARAMETERS = (
 class ProductLoops:
     """The loops of a product, in one function: `write` is the schedule, the rest its steps.
 
-    `slot` is memory for the sums of one tile, `private` that of this share of the work.
+    `slot` is memory for the sums of one tile, `private` memory of this share of the work.
     """
 
     def __init__(
@@ -217,7 +217,7 @@ class ProductLoops:
         return source.moved(self.f, [self._k_units(begin)], operand.outer_strides[:1])
 
     def _k_units(self, k: str) -> str:
-        """How many steps of the outermost dimension k are so many k."""
+        """`k`, a number of elements, in steps of the outermost dimension k."""
         unit = self.plan.product.k_unit
         if unit == 1:
             return k
@@ -235,7 +235,7 @@ class ProductLoops:
     def begin(
         self, run: Run, block: DepthBlock, panel: str, row: str, tile: Tile, slot: str
     ) -> list[str]:
-        """What the chains of a tile begin with, or what the block before has left of them."""
+        """The first values of the chains of a tile, or the values after the block before."""
         f, initial = self.f, tile.zeros()
         if self.start is not None:
             first = f.multiply(panel, self.plan.width)
@@ -376,7 +376,7 @@ def _write_pack(f: FunctionWriter, plan: ProductPlan) -> None:
         panels = Panels(
             pointer=packed_rhs(f, plan, batch),
             panel_stride=c.k * plan.width,
-            # the first k of these lies so many rows behind the beginning of a panel
+            # the first k of these is row `outer * packed_k` of a panel
             origin=f.multiply(outer, -plan.packed_k),
             first="0",
             last=str(plan.full_panels),

@@ -25,8 +25,8 @@ Packing = Literal["none", "registers", "shared", "private"]
 class Operand:
     """Where the elements of one operand lie; strides are in elements, 0 repeats.
 
-    The first one is `offset` elements after the pointer; strides may be negative. The stride
-    along k is that of the innermost of several dimensions k; the others have `outer_strides`.
+    The first one is `offset` elements after the pointer; strides may be negative. Of
+    several dimensions k the innermost has the stride along k, the others have `outer_strides`.
     """
 
     element: str
@@ -109,7 +109,7 @@ class Product:
 
 @dataclass(frozen=True)
 class Vector:
-    """`lanes` consecutive columns, of which the first `valid` exist."""
+    """`lanes` consecutive columns; the first `valid` of them exist."""
 
     lanes: int
     valid: int
@@ -137,8 +137,8 @@ class ProductPhase:
 class ProductPlan:
     """The choices for one contraction. The first fields choose, the properties follow from them.
 
-    The rows of C are split into tiles of `height` rows, of which the last may repeat rows of the
-    one before (it does not store them), the columns into panels of `vectors` full vectors and one
+    The rows of C are split into tiles of `height` rows (the last tile may repeat rows of the tile
+    before, and does not store them), the columns into panels of `vectors` full vectors and one
     narrower last panel. A unit of work is one row tile in one group of `group_panels` column
     panels of one batch element; units that follow each other run together, at most `run_panels`.
 
@@ -285,7 +285,7 @@ class ProductPlan:
 
     @property
     def phases(self) -> tuple[ProductPhase, ...]:
-        """What to run in order, with a barrier between two phases."""
+        """The phases in their order, with a barrier between two."""
         c = self.product
         items = min(self.shares, self.units) if self.shares else self.units
         phases = [ProductPhase("compute", items, c.flops, 0)]

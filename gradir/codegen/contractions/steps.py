@@ -107,7 +107,7 @@ def emit_steps(
         "\n".join(texts),
         tuple(phases),
         frozenset[tuple[str, int, int]]().union(*(k.functions for k in kernels)),
-        # messages are those of the body, which only one step has
+        # only one step has the body, and with it messages
         next((k.messages for k in kernels if k.messages), ()),
     )
 
@@ -377,7 +377,7 @@ def _without_k(access: Access | None, free: int) -> Access | None:
 def _wrapper(
     op: LoopOp, step: ContractionStep, reserved: int, symbol: str, name: str, target: MachineTarget
 ) -> str:
-    """A function of the contraction's parameters that calls that of a step."""
+    """A function of the contraction's parameters that calls a step's function."""
     f = FunctionWriter()
 
     def pointer(place: OperandPlace) -> str:

@@ -21,8 +21,8 @@ from gradir.codegen.text.writer import FunctionWriter
 UNROLLED_STEPS = 8
 # Multiply-adds that a tile writes out for short loops over dimensions of k.
 MOST_UNROLLED = 288
-# Scalars shared by written-out steps pay as long as they need so many times the registers at most:
-# what they spare are memory operands.
+# Scalars shared by written-out steps spare memory operands; this pays as long as they need at most
+# this many times the registers.
 CROWDED = 1.125
 
 SCALAR = Vector(1, 1)
@@ -91,7 +91,7 @@ class Tile:
         def step(k: str, chains: list[str]) -> list[str]:
             left, right = lhs.moved(f, [k], [first.left]), rhs.moved(f, [k], [first.right])
             if is_number(k) and self._crowds(lhs, first):
-                left = left.kept_apart(f)
+                left = left.with_opaque_pointer(f)
             if inner:
                 return self.contract(f, left, right, inner, chains)
             return self._step(

@@ -1,4 +1,4 @@
-"""What a function at buffer level says of itself: its inputs, results, tapes and constants."""
+"""The attributes of a function at buffer level: its inputs, results, tapes and constants."""
 
 from __future__ import annotations
 

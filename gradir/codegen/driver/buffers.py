@@ -1,4 +1,4 @@
-"""The buffers of a function: which bytes of which allocation each is, and the pointer to them."""
+"""The buffers of a function: the allocation and the bytes of each, and the pointer to them."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class BufferTable:
         return self.text.address("i8", start, buffer.low + distance)
 
     def new_part(self) -> None:
-        """What is written next is another function."""
+        """Code written next is in another function."""
         self._loaded.clear()
         self.table.new_part()
 
@@ -97,12 +97,12 @@ class BufferTable:
     # Uses.
 
     def uses(self, block: Block) -> Iterator[Use]:
-        """What the ops in a block and its regions touch."""
+        """The buffers that the ops in a block and its regions touch."""
         for op in block.ops:
             yield from self.uses_of(op)
 
     def uses_of(self, op: Operation) -> Iterator[Use]:
-        """What an op and the ops in its regions touch."""
+        """The buffers that an op and the ops in its regions touch."""
         if isinstance(op, KernelOp):
             for k, operand in enumerate(op.operands):
                 yield from self._buffers[operand].use(k >= len(op.inputs))

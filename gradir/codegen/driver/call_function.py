@@ -1,16 +1,16 @@
 """The function that Python calls to run any compiled program, as LLVM text.
 
 `@gradir_call` has the signature of a METH_FASTCALL function of CPython. It is written once, for all
-programs: a record says what the arrays of a program are. It uses no layout but that of NumPy's
-arrays, which extension modules are compiled against, and the functions of the two C interfaces.
+programs: a record describes the arrays of a program. It uses the functions of the two C interfaces
+and one layout, NumPy's arrays, which extension modules are compiled against.
 
 Called with the tuple of arguments and with `out`, it returns
 
     the tuple of results        after a run
     False                       after a run that has left an error in the table
-    None                        where nothing has run: an argument is not what it knows
+    None                        where nothing has run: an argument does not match the record
 
-and leaves all messages to whoever asked. The program runs without the GIL.
+and leaves all messages to its caller. The program runs without the GIL.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gradir.codegen.text.table import TABLE_ERROR
 
 CALL_ENTRY = "gradir_call"
 
-# Which Python numbers stand for an array: `array.number`. Integers are those from low to high.
+# Which Python numbers stand for an array: `array.number`. Integers go from `low` to `high`.
 NO_NUMBER, FLOAT64, FLOAT32, INTEGER, BOOLEAN = 0, 1, 2, 3, 4
 
 # NumPy's flags of an array.
@@ -256,16 +256,16 @@ def _place_results(f: CallText, program: str, table: str, given: str, results: s
         entries = f.call("ptr", "@entries", f"ptr {out}, i64 {count}")
         f.store("ptr", 1, given, entries)
         f.require(f"icmp ne ptr {entries}, null", "decline")
-    made = f.call("ptr", "@PyTuple_New", f"i64 {count}")
-    f.store("ptr", 1, results, made)
-    f.require(f"icmp ne ptr {made}, null", "raise")
+    container = f.call("ptr", "@PyTuple_New", f"i64 {count}")
+    f.store("ptr", 1, results, container)
+    f.require(f"icmp ne ptr {container}, null", "raise")
     entries = f.load("ptr", 1, given)
     inputs = f.field("program", program, "inputs")
     words = f.word(table, f.field("program", program, "first"))
     with f.loop("0", count, hint="result") as k:
         place = f.emit(f"add i64 {inputs}, {k}")
         result = _result(f, program, table, entries, k, place)
-        f.call("i32", "@PyTuple_SetItem", f"ptr {made}, i64 {k}, ptr {result}")
+        f.call("i32", "@PyTuple_SetItem", f"ptr {container}, i64 {k}, ptr {result}")
         data = f.field("ndarray", result, "data")
         f.store("ptr", 1, f.word(words, place), data)
 

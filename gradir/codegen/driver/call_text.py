@@ -1,6 +1,6 @@
 """Text of functions that Python calls: the records and the C interfaces that they use.
 
-They use no layout but that of NumPy's arrays, which extension modules are compiled against.
+The one layout they use is NumPy's arrays, which extension modules are compiled against.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the ops of a driver cost, so that its loops poll in time."""
+"""The costs of the ops of a driver, so that its loops poll in time."""
 
 from __future__ import annotations
 

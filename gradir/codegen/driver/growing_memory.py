@@ -3,7 +3,7 @@
 Each has words of its own in the driver's table: the pointer, how many records there is room for,
 the row that was reserved last, and whether a reservation failed. The caller gives an address with
 room for one record, which is where code that has failed reads and writes, and frees the memory.
-What is small is left to the next run with the same table, since fresh pages are slow.
+Small memory is left to the next run with the same table, since fresh pages are slow.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def as_limit(number: int) -> int:
 
 
 def limit_of_machine() -> int:
-    """What a tape without a limit may take: as much as there is memory, in whole GiB.
+    """The limit of a tape without one: the memory of the machine, in whole GiB.
 
     A few pages more or less, from one start of the system to the next, make no other code.
     """
@@ -49,8 +49,7 @@ def limit_of_machine() -> int:
 
 
 def grow_function(target: MachineTarget) -> str:
-    """`@gradir_grow`: room for record `count`, of `stride` bytes of which `size` count."""
-    none = as_limit(NO_MEMORY)
+    """`@gradir_grow`: room for record `count`; `size` of its `stride` bytes count to the limit."""
     return f"""
 declare ptr @gradir_realloc(ptr, i64)
 
@@ -93,7 +92,15 @@ keep:
   store ptr %memory, ptr %records, align 8
   store i64 %new, ptr %place, align 8
   ret void
-refuse:
+{_refuse_growth()}
+}}
+"""
+
+
+def _refuse_growth() -> str:
+    """Blocks of `@gradir_grow` without room: row 0 is reserved, and the first failure reported."""
+    none = as_limit(NO_MEMORY)
+    return f"""refuse:
   %kind = phi i64 [ %limit, %entry ], [ {none}, %address ], [ {none}, %grow ]
   store i64 0, ptr %row, align 8
   store i64 1, ptr %failed, align 8
@@ -107,9 +114,7 @@ report:
   store i64 %stored, ptr %bound, align 8
   br label %done
 done:
-  ret void
-}}
-"""
+  ret void"""
 
 
 def trim_function(target: MachineTarget, growing: Sequence[tuple[int, int, int]]) -> str:

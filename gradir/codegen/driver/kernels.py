@@ -17,7 +17,7 @@ from gradir.codegen.kernel_key import kernel_key
 from gradir.codegen.nests.kernel import emit_nest
 from gradir.codegen.text.kernel import ERROR_RECORD_BYTES, Kernel, KernelPhase
 from gradir.codegen.text.target import MachineTarget
-from gradir.dialects.base.deferred import deferred
+from gradir.dialects.base.lazy_function import lazy_function
 from gradir.dialects.loopnest.forall import ForallOp
 from gradir.dialects.loopnest.loopnest import ContractOp, KernelOp, LoopOp, NestOp
 from gradir.dialects.loopnest.rows import RowsOp
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from gradir.codegen.programs.kernel import emit_forall
     from gradir.codegen.rows.kernel import emit_rows
 else:
-    emit_contract = deferred("gradir.codegen.contractions.kernel", "emit_contract")
-    emit_forall = deferred("gradir.codegen.programs.kernel", "emit_forall")
-    emit_rows = deferred("gradir.codegen.rows.kernel", "emit_rows")
+    emit_contract = lazy_function("gradir.codegen.contractions.kernel", "emit_contract")
+    emit_forall = lazy_function("gradir.codegen.programs.kernel", "emit_forall")
+    emit_rows = lazy_function("gradir.codegen.rows.kernel", "emit_rows")
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class KernelCache:
     ):
         self.target, self.work, self.buffers, self.modules = target, work, buffers, modules
         self.table = buffers.table
-        # kernels share work out among so many threads, even if the driver runs on one
+        # the threads among which kernels share work, even if the driver runs on one
         self.threads = work.threads
         self.messages: list[str] = []
         self.records: list[tuple[int, int]] = []
@@ -130,7 +130,7 @@ class KernelCache:
         return word
 
     def error_of(self, emitted: EmittedKernel) -> str:
-        """What a kernel is handed as its error record."""
+        """The pointer that a kernel gets as its error record."""
         return "%table" if emitted.error is None else self.table.pointer(emitted.error)
 
     def own_error(self) -> str:
@@ -140,7 +140,7 @@ class KernelCache:
         return self.table.pointer(self._own_record)
 
     def finish(self, messages: list[str]) -> None:
-        """Append the messages of the driver's own checks, behind those of all kernels."""
+        """Append the messages of the driver's own checks, behind all kernels' messages."""
         if self._own_record is not None:
             self.records.append((self._own_record, len(self.messages)))
             self.messages += messages

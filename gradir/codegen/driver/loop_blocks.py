@@ -91,7 +91,7 @@ class LoopBlock:
     lanes: int
     slots: dict[SSAValue, str]
     give_back: Callable[[list[str]], None]
-    # of values with steps and of buffers, those of the first iteration; and the vectors
+    # names in the first iteration, of values with steps and of buffers; and names of vectors
     firsts: dict[SSAValue, str] = field(default_factory=dict[SSAValue, str])
     vectors: dict[SSAValue, str] = field(default_factory=dict[SSAValue, str])
     # the offsets that are checked, in the first iteration

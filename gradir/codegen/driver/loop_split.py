@@ -1,9 +1,9 @@
-"""What of a loop's body needs no result of the iteration before, and is worth computing ahead.
+"""Ops of a loop's body that need no result of the iteration before, and are worth computing ahead.
 
-Independent are values that advance by a constant from one iteration to the next (the counter of the
-loop, the number of the record that a tape pops), what is loaded from there out of memory that the
-loop does not write, and what is computed of these. Of them `split` picks what takes long, and what
-follows from it: sines of popped values, say. Everything else stays one iteration after the other.
+Independent values are: values that advance by a constant each iteration (the counter of the loop,
+the number of the record that a tape pops); loads, at such places, from memory that the loop does
+not write; results of independent values. Among them `split` picks the ops that take long, and their
+independent users: sines of popped values, say. All else stays one iteration after the other.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ _LARGEST_STEP = 1 << 40
 
 @dataclass
 class Split:
-    """Ops of a body in their order. Of a value in `steps` the next iteration's is that much more
-    (of a buffer, so many bytes further on), the same number in each where it is 0."""
+    """Ops of a body in their order. Each iteration a value in `steps` grows by its number there (a
+    buffer by bytes); it stays the same where that is 0."""
 
     steps: dict[SSAValue, int]
     # of a load of `together`, how many bytes further on the next iteration loads
@@ -40,15 +40,15 @@ class Split:
     first: list[Operation] = field(default_factory=list[Operation])
     # computed for all iterations of a block together
     together: list[Operation] = field(default_factory=list[Operation])
-    # those of them that are not computed again one by one
+    # ops of `together` that are not computed again one by one
     ahead: set[Operation] = field(default_factory=set[Operation])
     # results of `ahead` that the iterations read
     handed: list[SSAValue] = field(default_factory=list[SSAValue])
 
 
 def split(loop: scf.ForOp, is_constant: Callable[[memref.LoadOp], bool]) -> Split | None:
-    """What is worth computing ahead; `is_constant` says that the loop does not write what is
-    loaded. None if there is nothing."""
+    """The ops worth computing ahead, None if there are none; `is_constant` says whether a load is
+    from memory that the loop does not write."""
     block, step = loop.body.block, constant_integer(loop.step)
     if step is None or not 0 < step < _LARGEST_STEP or kind_of(block.args[0].type) != "i64":
         return None
@@ -71,7 +71,7 @@ class _Search:
     ):
         self.block, self.is_constant, self.steps = block, is_constant, steps
         self.strides: dict[Operation, int] = {}
-        # independent ops whose results have no constant step, and those of them that take long
+        # independent ops whose results have no constant step; the long ones, and users of these
         self.varying: set[Operation] = set()
         self.ahead: set[Operation] = set()
 
@@ -96,7 +96,7 @@ class _Search:
                 self.ahead.add(op)
 
     def _step(self, value: SSAValue) -> int | None:
-        """The step of an operand; 0 for what is defined outside of the loop."""
+        """The step of an operand; 0 for a value from outside of the loop."""
         owner = value.owner
         home = owner if isinstance(owner, Block) else owner.parent
         return self.steps.get(value) if home is self.block else 0

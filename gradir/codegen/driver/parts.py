@@ -31,7 +31,7 @@ def is_long_list(block: Block) -> bool:
 
 
 class DriverParts:
-    """Moves what a driver has written to functions, which the driver then calls.
+    """Moves a driver's written code to functions, which the driver then calls.
 
     A part returns whether the call ends before its time.
     """

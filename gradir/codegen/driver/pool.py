@@ -38,8 +38,8 @@ BARRIER_GENERATION, BARRIER_BYTES = 64, 128
 # In a generation: the call is to end; the helpers are to leave. Above them a count of barriers.
 STOPPED, ALONE, COUNT = 1, 2, 4
 
-# Fields of a box: a count of jobs, whether its thread sleeps, the thread's number; what it sleeps
-# on.
+# Fields of a box: a count of jobs, whether its thread sleeps, the thread's number; the mutex and
+# the condition on which it sleeps.
 BOX_JOBS, BOX_ASLEEP, BOX_THREAD, BOX_MUTEX, BOX_CONDITION, BOX_BYTES = 0, 8, 16, 64, 128, 256
 
 # Pauses (of about 30 ns) before a waiting thread starts to offer its core to others.
@@ -53,7 +53,7 @@ LONG_NANOSECONDS = 200_000
 LOST_NANOSECONDS = 8_000_000
 """Lost time after which helpers may leave: two or three time slices of the system."""
 LOST_SHARE = 4
-"""Helpers leave when all but one in so many parts of a region's time was lost."""
+"""Helpers leave when a region used less than one part in this many of its time."""
 
 HAS_AFFINITY = sys.platform.startswith("linux")
 AFFINITY_BYTES = 128
@@ -111,7 +111,7 @@ def _pause(target: MachineTarget) -> str:
 
 
 def _run(target: MachineTarget) -> str:
-    """`@gradir_run`: a driver on up to so many threads."""
+    """`@gradir_run`: a driver on up to `threads` threads."""
     return f"""
 define void @{RUN}(ptr %driver, ptr %table, i64 %threads, ptr %poll) {{
 entry:
@@ -134,7 +134,22 @@ direct:
   store i64 {ALONE}, ptr %own.generation
   call void %driver(ptr %table, i64 0, i64 1, ptr %own)
   ret void
-fork:
+{_begin_region()}
+{_call_helpers()}
+work:
+  call void %driver(ptr %table, i64 0, i64 %count, ptr %barrier)
+  %polls = icmp ne ptr %poll, null
+  br label %look
+{_wait_for_helpers(target)}
+done:
+  store atomic i64 0, ptr @{POOL} release, align 8
+  ret void
+}}"""
+
+
+def _begin_region() -> str:
+    """Block `fork` of `@gradir_run`: a region's `%barrier` and job, with `%busy` helpers."""
+    return f"""fork:
   {place("barrier", f"@{POOL}", POOL_BARRIER)}
   {place("barrier.table", "%barrier", BARRIER_TABLE)}
   store ptr %table, ptr %barrier.table
@@ -157,8 +172,12 @@ fork:
   {place("busy", "%job", 32)}
   %helping = sub i64 %count, 1
   store atomic i64 %helping, ptr %busy monotonic, align 8
-  br label %call
-call:
+  br label %call"""
+
+
+def _call_helpers() -> str:
+    """Loop `call` of `@gradir_run`: one more job for each helper, and a signal where it sleeps."""
+    return f"""call:
   %k = phi i64 [ 1, %fork ], [ %next, %called ]
   %bytes = mul i64 %k, {BOX_BYTES}
   %offset = add i64 %bytes, {POOL_BOXES}
@@ -180,12 +199,12 @@ wake:
 called:
   %next = add i64 %k, 1
   %more = icmp slt i64 %next, %count
-  br i1 %more, label %call, label %work
-work:
-  call void %driver(ptr %table, i64 0, i64 %count, ptr %barrier)
-  %polls = icmp ne ptr %poll, null
-  br label %look
-look:
+  br i1 %more, label %call, label %work"""
+
+
+def _wait_for_helpers(target: MachineTarget) -> str:
+    """Loop `look` of `@gradir_run`: until no helper is `%busy`; it polls once it is not patient."""
+    return f"""look:
   %trips = phi i64 [ 0, %work ], [ %tried, %pause ], [ %tried, %yield ], [ %tried, %ask ]
   %left = load atomic i64, ptr %busy acquire, align 8
   %is.done = icmp eq i64 %left, 0
@@ -202,11 +221,7 @@ yield:
   br i1 %polls, label %ask, label %look
 ask:
   call i64 %poll(ptr %table)
-  br label %look
-done:
-  store atomic i64 0, ptr @{POOL} release, align 8
-  ret void
-}}"""
+  br label %look"""
 
 
 def _store_cpu() -> str:
@@ -340,10 +355,7 @@ done:
 
 
 def _barrier(target: MachineTarget) -> str:
-    """`@gradir_barrier`: the last arrival decides how all go on, and changes the generation.
-
-    Only the last but one notes what it lost: of threads that all wait for one it waits least.
-    """
+    """`@gradir_barrier`: the last arrival decides how all go on, and changes the generation."""
     return f"""
 define i64 @{BARRIER}(ptr %barrier, i64 %thread, i64 %threads, i64 %even) {{
 entry:
@@ -364,7 +376,26 @@ arrive:
   %others = sub i64 %threads, 1
   %is.last = icmp eq i64 %arrived, %others
   br i1 %is.last, label %open, label %spin
-open:
+{_open_barrier()}
+{_wait_at_barrier(target)}
+{_note_lost_time()}
+leave:
+  %seen = phi i64 [ %after, %release ], [ %early, %spin ], [ %late, %late.open ],
+      [ %late, %measure ], [ %late, %note ]
+  %stopped = and i64 %seen, {STOPPED}
+  %alone.now = and i64 %seen, {ALONE}
+  %are.alone = icmp ne i64 %alone.now, 0
+  %helps = icmp ne i64 %thread, 0
+  %is.dismissed = and i1 %are.alone, %helps
+  %dismissed = zext i1 %is.dismissed to i64
+  %result = or i64 %stopped, %dismissed
+  ret i64 %result
+}}"""
+
+
+def _open_barrier() -> str:
+    """Blocks of the last arrival: generation `%after`, without helpers if too much time is lost."""
+    return f"""open:
   store atomic i64 0, ptr %barrier monotonic, align 8
   %table = load ptr, ptr %table.place
   %stop.place = getelementptr i64, ptr %table, i64 {TABLE_STOP}
@@ -388,8 +419,12 @@ release:
   %bits = or i64 %parts, %stop
   %after = or i64 %following, %bits
   store atomic i64 %after, ptr %generation release, align 8
-  br label %leave
-spin:
+  br label %leave"""
+
+
+def _wait_at_barrier(target: MachineTarget) -> str:
+    """Loops of other arrivals: until the generation, `%early` or `%late`, is new."""
+    return f"""spin:
   %trips = phi i64 [ 0, %arrive ], [ %more, %pause ]
   %early = load atomic i64, ptr %generation acquire, align 8
   %is.open = icmp ne i64 %early, %before
@@ -415,8 +450,15 @@ ask:
 look:
   %late = load atomic i64, ptr %generation acquire, align 8
   %is.late.open = icmp ne i64 %late, %before
-  br i1 %is.late.open, label %late.open, label %yield
-late.open:
+  br i1 %is.late.open, label %late.open, label %yield"""
+
+
+def _note_lost_time() -> str:
+    """Blocks after a long wait: the last thread but one adds its time to the lost time.
+
+    The others note none: where all wait for one, the last but one waits least.
+    """
+    return f"""late.open:
   %last.but.one = sub i64 %others, 1
   %is.last.but.one = icmp eq i64 %arrived, %last.but.one
   %is.even = icmp ne i64 %even, 0
@@ -431,16 +473,4 @@ note:
   %earlier = load i64, ptr %lost.place
   %total = add i64 %earlier, %waited
   store i64 %total, ptr %lost.place
-  br label %leave
-leave:
-  %seen = phi i64 [ %after, %release ], [ %early, %spin ], [ %late, %late.open ],
-      [ %late, %measure ], [ %late, %note ]
-  %stopped = and i64 %seen, {STOPPED}
-  %alone.now = and i64 %seen, {ALONE}
-  %are.alone = icmp ne i64 %alone.now, 0
-  %helps = icmp ne i64 %thread, 0
-  %is.dismissed = and i1 %are.alone, %helps
-  %dismissed = zext i1 %is.dismissed to i64
-  %result = or i64 %stopped, %dismissed
-  ret i64 %result
-}}"""
+  br label %leave"""

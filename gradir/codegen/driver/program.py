@@ -56,8 +56,8 @@ from gradir.codegen.text.kinds import kind_of
 from gradir.codegen.text.polls import POLL_DECLARATION, Polls
 from gradir.codegen.text.target import MachineTarget
 from gradir.codegen.text.writer import FunctionWriter
-from gradir.dialects.base.deferred import deferred
 from gradir.dialects.base.diagnostics import LocatedError
+from gradir.dialects.base.lazy_function import lazy_function
 from gradir.dialects.loopnest.buffer_ops import ReserveOp, WindowOp
 from gradir.dialects.loopnest.host_invoke import HostInvokeOp
 from gradir.dialects.loopnest.loopnest import KernelOp
@@ -69,7 +69,7 @@ if TYPE_CHECKING:
 
     stopwatch = Stopwatch
 else:
-    stopwatch = deferred("gradir.codegen.driver.stopwatch", "Stopwatch")
+    stopwatch = lazy_function("gradir.codegen.driver.stopwatch", "Stopwatch")
 
 __all__ = [
     "CompiledProgram", "Constant", "HostCallSite", "KernelReport", "Parameter", "PhaseReport",
@@ -148,7 +148,7 @@ class _Driver:
             raise LocatedError("func.return: results go to buffers at this level", last)
 
     def declare(self, block: Block) -> None:
-        """Say where all buffers are, those of regions too, so that kernels can be emitted."""
+        """Say where all buffers are, in regions too, so that kernels can be emitted."""
         for op in block.ops:
             if isinstance(op, arith.ConstantOp):
                 self.scalars.emit(op)
@@ -183,7 +183,7 @@ class _Driver:
         self.started = outer
 
     def cut(self) -> None:
-        """What is written so far is a function of its own."""
+        """Code written so far is a function of its own."""
         self.parts.cut()
         self.buffers.new_part()
 
@@ -252,7 +252,7 @@ class _Driver:
         names, f = self.scalars.names, self.scalars.f
         results = [r for r in op.results if r.first_use is not None]
         slots = [self.buffers.new_slot() for _ in results]
-        with self.work.alone([*uses, *(slot.use(writes=True)[0] for slot in slots)]):
+        with self.work.keep_on_thread_zero([*uses, *(slot.use(writes=True)[0] for slot in slots)]):
             self.control.emit(op)
             for result, slot in zip(results, slots, strict=True):
                 f.store(kind_of(result.type), 1, slot.pointer, names[result])
@@ -296,7 +296,7 @@ class _Driver:
             self.started.remove((number, op))
 
     def uses_under_way(self, call: HostInvokeOp) -> Iterable[Use]:
-        """What a call touches between its start and its end."""
+        """The buffers that a call touches between its start and its end."""
         if call.is_lent:
             return self.buffers.uses_of(call)
         return self.buffers.all_uses(call.outputs, writes=True)
@@ -360,7 +360,7 @@ class _Driver:
     # The module.
 
     def program(self) -> CompiledProgram:
-        """What the walk has gathered."""
+        """The program that the walk has written."""
         self.work.finish()
         if self.buffers.is_long_list:
             self.cut()

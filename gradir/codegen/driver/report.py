@@ -1,4 +1,4 @@
-"""What is known of a compiled program: its text, and what a caller must know to run it."""
+"""The report on a compiled program: its text, and the facts that a caller needs to run it."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class PhaseReport:
 
 @dataclass
 class KernelReport:
-    """What was emitted for a loop op, and how often it is called."""
+    """The kernel of a loop op, and how often it is called."""
 
     name: str
     op: str
@@ -91,11 +91,11 @@ class KernelReport:
 
 @dataclass(frozen=True)
 class Timed:
-    """What a profile times: a kernel at some source lines, a host call, a loop, the barriers.
+    """One entry of a profile: a kernel at some source lines, a host call, a loop, the barriers.
 
-    `ops` are the names of what it does, `lines` its files and line numbers. One call takes so many
-    `flops` (None where its data decides) on floats of `bits`, and touches so many `bytes`. `calls`
-    and `nanoseconds` are the words of the table that count.
+    `ops` are the names of its ops, `lines` its files and line numbers. One call takes `flops`
+    operations (None where its data decides) on floats of `bits`, and touches `bytes` of memory.
+    `calls` and `nanoseconds` are the words of the table that count.
     """
 
     kind: str

@@ -51,7 +51,7 @@ class BufferPlace(Protocol):
 class ScalarCode:
     """Writes scalar ops into a driver; `names` are the LLVM values of all scalars so far.
 
-    `place_of` gives where a buffer is. `error` is the pointer to the record of what is checked.
+    `place_of` gives the place of a buffer, `error` the pointer to the record of failed checks.
     """
 
     def __init__(
@@ -179,7 +179,7 @@ class ScalarCode:
         self.names[op.result] = self.f.select(kind, 1, going, high, low)
 
     def report(self, wrong: str, message: str, index: str, bound: int) -> None:
-        """Store what is wrong in the error record, if something is and nothing was yet."""
+        """Store an error in the record if `wrong`, an i1, and none was yet."""
         report_error(self.f, self.error(), wrong, message, lambda: index, bound)
 
     def _address(self, place: BufferPlace, buffer: SSAValue, indices: Sequence[SSAValue]) -> str:

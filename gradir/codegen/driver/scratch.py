@@ -18,8 +18,8 @@ from gradir.codegen.kernel_key import kernel_key
 from gradir.codegen.nests.kernel import nest_scratch_bytes
 from gradir.codegen.text.target import MachineTarget
 from gradir.dialects.base.attribute_names import THREADS
-from gradir.dialects.base.deferred import deferred
 from gradir.dialects.base.diagnostics import PassError
+from gradir.dialects.base.lazy_function import lazy_function
 from gradir.dialects.base.value_names import SCRATCH
 from gradir.dialects.loopnest.loopnest import ContractOp, LoopOp, NestOp
 from gradir.dialects.loopnest.rows import RowsOp
@@ -31,8 +31,10 @@ if TYPE_CHECKING:
     from gradir.codegen.contractions.plan import contract_scratch_bytes
     from gradir.codegen.rows.kernel import rows_scratch_bytes
 else:
-    contract_scratch_bytes = deferred("gradir.codegen.contractions.plan", "contract_scratch_bytes")
-    rows_scratch_bytes = deferred("gradir.codegen.rows.kernel", "rows_scratch_bytes")
+    contract_scratch_bytes = lazy_function(
+        "gradir.codegen.contractions.plan", "contract_scratch_bytes"
+    )
+    rows_scratch_bytes = lazy_function("gradir.codegen.rows.kernel", "rows_scratch_bytes")
 
 
 def allocate_scratch(module: ModuleOp, target: MachineTarget, threads: int) -> None:

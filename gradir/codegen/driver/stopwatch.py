@@ -64,7 +64,7 @@ class Stopwatch:
         return self._entry("host call", f"@{op.callee.data}", (), _lines([op]))
 
     def loop(self, op: Operation) -> Timed:
-        """The entry of control flow of the function: its time without that of other entries."""
+        """The entry of control flow of the function: its time less the time of other entries."""
         kernels = (k for k in op.walk() if isinstance(k, KernelOp))
         hidden = {inner for kernel in kernels for inner in kernel.walk()}
         own = [i for i in op.walk() if i not in hidden and not isinstance(i, _NOT_SHOWN)]
@@ -92,7 +92,7 @@ class Stopwatch:
 
     @contextmanager
     def around(self, timed: Timed, counts: bool = True) -> Generator[None]:
-        """What is written inside belongs to an entry; `counts`: it is a run of it."""
+        """The time of code written inside belongs to an entry; `counts`: it is a run of it."""
         with self._on_thread_zero():
             now = self._now()
             self._add(timed.nanoseconds, "sub", now)
@@ -107,7 +107,7 @@ class Stopwatch:
 
     @contextmanager
     def apart(self, timed: Timed) -> Generator[None]:
-        """Of what is written inside, the time that no other entry has belongs to this one."""
+        """The time of code written inside belongs to an entry, less the time of other entries."""
         for sign in ("sub", "add"):
             with self._on_thread_zero():
                 others = self.text.load("i64", 1, self.table.pointer(self._all))
@@ -119,7 +119,7 @@ class Stopwatch:
                 yield
 
     def _on_thread_zero(self) -> AbstractContextManager[None]:
-        """What is written inside runs on thread 0, wherever the others are."""
+        """Code written inside runs on thread 0, wherever the others are."""
         return nullcontext() if self.work.threads == 1 else self.text.when("%first", "clock")
 
     def _now(self) -> str:
@@ -132,7 +132,7 @@ class Stopwatch:
 
 
 def _names(ops: Sequence[Operation]) -> tuple[str, ...]:
-    """What ops do, each once: `mulf` for arith.mulf, `contract` for loopnest.contract."""
+    """The names of ops, each once: `mulf` for arith.mulf, `contract` for loopnest.contract."""
     return tuple(dict.fromkeys(op.name.rpartition(".")[2] for op in ops))
 
 

@@ -27,5 +27,5 @@ class TableWords:
         return self._pointers[word]
 
     def new_part(self) -> None:
-        """What is written next is another function, which has no pointers yet."""
+        """Code written next is in another function, which has no pointers yet."""
         self._pointers.clear()

@@ -101,7 +101,7 @@ class SharedWork:
         self.shared_phases += 1
 
     def on_thread_zero(self, uses: Sequence[Use], cost: float = inf) -> None:
-        """What is written next runs on thread 0 alone, for so many nanoseconds."""
+        """Code written next runs on thread 0 alone, for `cost` nanoseconds."""
         if self.threads == 1 or self._is_alone:
             return
         if _any_conflict(uses, self._shared):
@@ -114,7 +114,7 @@ class SharedWork:
             self.text.label(inside)
 
     def on_all_threads(self, uses: Sequence[Use] = ()) -> None:
-        """What is written next runs on all threads."""
+        """Code written next runs on all threads."""
         if self._is_alone:
             return
         if _any_conflict(uses, self._shared) or _any_conflict(uses, self._single):
@@ -158,8 +158,8 @@ class SharedWork:
         self.join()
 
     @contextmanager
-    def alone(self, uses: Sequence[Use]) -> Generator[None]:
-        """What is written inside, control flow too, runs on thread 0; no phase of it is shared."""
+    def keep_on_thread_zero(self, uses: Sequence[Use]) -> Generator[None]:
+        """Code written inside, control flow too, runs on thread 0; no phase of it is shared."""
         assert not self._is_alone
         self.on_thread_zero(uses)
         self._is_alone = True
@@ -168,7 +168,7 @@ class SharedWork:
 
     @property
     def is_alone(self) -> bool:
-        """One thread runs what is written now, and waits for no other."""
+        """Whether one thread runs the code written now, and waits for no other."""
         return self.threads == 1 or self._is_alone
 
     def end(self, on_time: str = "void", early: str = "void") -> None:
@@ -185,7 +185,7 @@ class SharedWork:
             text.ret(early)
 
     def new_function(self) -> None:
-        """What is written next is another function, of which nothing is written yet."""
+        """Code written next is in another function, which is empty yet."""
         self.text.begin()
         self._shares.clear()
 

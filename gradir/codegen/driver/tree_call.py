@@ -6,10 +6,10 @@ positional arguments and a dict of others, it returns
     the nested results          after a run
     NotImplemented              where nothing has run, and Python must look
 
-It tries the ways of the function one by one: the arguments are matched with the nesting of a way,
-which gives their leaves; `@gradir_call` or a function of Python's runs the program with these; the
-nesting of the results is built. Children are held while they are walked through: the keys of a dict
-may run code that changes the containers.
+It runs no program itself. It tries the ways of the function one by one: the arguments are matched
+with the nesting of a way, which gives their leaves; `@gradir_call` or a function of Python's runs
+the program with these; the nesting of the results is built. Children are held while they are walked
+through: the keys of a dict may run code that changes the containers.
 """
 
 from __future__ import annotations
@@ -119,18 +119,18 @@ def _build() -> str:
     f.label("constant")
     f.call("void", "@Py_IncRef", f"ptr {keys}")
     f.ret(f"ptr {keys}")
-    made = _build_children(f, "list", ("@PyList_New", f"i64 {count}"), count, _item("PyList"))
-    f.ret(f"ptr {made}")
-    made = _build_children(f, "dict", ("@PyDict_New", ""), count, _entry(keys))
-    f.ret(f"ptr {made}")
-    made = _build_children(f, "tuple", ("@PyTuple_New", f"i64 {count}"), count, _item("PyTuple"))
+    values = _build_children(f, "list", ("@PyList_New", f"i64 {count}"), count, _item("PyList"))
+    f.ret(f"ptr {values}")
+    values = _build_children(f, "dict", ("@PyDict_New", ""), count, _entry(keys))
+    f.ret(f"ptr {values}")
+    values = _build_children(f, "tuple", ("@PyTuple_New", f"i64 {count}"), count, _item("PyTuple"))
     f.decide(f"icmp eq i64 {kind}, {OTHER}", "other", "plain")
     f.label("plain")
-    f.ret(f"ptr {made}")
+    f.ret(f"ptr {values}")
     f.label("other")
     maker = f.field("node", node, "type")
-    other = f.call("ptr", "@PyObject_CallObject", f"ptr {maker}, ptr {made}")
-    f.call("void", "@Py_DecRef", f"ptr {made}")
+    other = f.call("ptr", "@PyObject_CallObject", f"ptr {maker}, ptr {values}")
+    f.call("void", "@Py_DecRef", f"ptr {values}")
     f.ret(f"ptr {other}")
     f.label("nothing")
     f.ret("ptr null")
@@ -144,33 +144,33 @@ _Store = Callable[[CallText, str, str, str], str]
 def _build_children(
     f: CallText, label: str, new: tuple[str, str], count: str, store: _Store
 ) -> str:
-    """The block for one kind of containers, up to the made one."""
+    """The block for one kind of containers, up to the built container."""
     f.label(label)
-    made = f.call("ptr", *new)
-    f.require(f"icmp ne ptr {made}, null", "nothing")
+    container = f.call("ptr", *new)
+    f.require(f"icmp ne ptr {container}, null", "nothing")
     with f.loop("0", count, hint="child") as k:
         child = f.call("ptr", "@build", "ptr %walk")
         f.require(f"icmp ne ptr {child}, null", f"drop.{label}")
-        f.require(f"icmp eq i32 {store(f, made, k, child)}, 0", f"drop.{label}")
+        f.require(f"icmp eq i32 {store(f, container, k, child)}, 0", f"drop.{label}")
     done = f.fresh(label)
     f.jump(done)
     f.label(f"drop.{label}")
-    f.call("void", "@Py_DecRef", f"ptr {made}")
+    f.call("void", "@Py_DecRef", f"ptr {container}")
     f.jump("nothing")
     f.label(done)
-    return made
+    return container
 
 
 def _item(c_type: str) -> _Store:
-    return lambda f, made, k, child: f.call(
-        "i32", f"@{c_type}_SetItem", f"ptr {made}, i64 {k}, ptr {child}"
+    return lambda f, container, k, child: f.call(
+        "i32", f"@{c_type}_SetItem", f"ptr {container}, i64 {k}, ptr {child}"
     )
 
 
 def _entry(keys: str) -> _Store:
-    def store(f: CallText, made: str, k: str, child: str) -> str:
+    def store(f: CallText, container: str, k: str, child: str) -> str:
         key = f.call("ptr", "@PyTuple_GetItem", f"ptr {keys}, i64 {k}")
-        status = f.call("i32", "@PyDict_SetItem", f"ptr {made}, ptr {key}, ptr {child}")
+        status = f.call("i32", "@PyDict_SetItem", f"ptr {container}, ptr {key}, ptr {child}")
         f.call("void", "@Py_DecRef", f"ptr {child}")
         return status
 
@@ -224,7 +224,7 @@ def _call() -> str:
         way = f.load("ptr", 1, f.word(first, k))
         leaves = f.call("ptr", "@PyTuple_New", f"i64 {f.field('way', way, 'leaves')}")
         f.require(f"icmp ne ptr {leaves}, null", "raised")
-        _begin(f, walk, f.field("way", way, "arguments"), leaves)
+        _begin_walk(f, walk, f.field("way", way, "arguments"), leaves)
         for value in (positional, named):
             f.require(f"call i1 @match(ptr {value}, ptr {walk})", "other")
         results = f.call("ptr", "@run_way", f"ptr {way}, ptr {leaves}, ptr {ways}")
@@ -232,7 +232,7 @@ def _call() -> str:
         f.require(f"icmp ne ptr {results}, null", "raised")
         f.decide(f"icmp eq ptr {results}, @python_none", "declined", "ran")
         f.label("ran")
-        _begin(f, walk, f.field("way", way, "results"), results)
+        _begin_walk(f, walk, f.field("way", way, "results"), results)
         built = f.call("ptr", "@build", f"ptr {walk}")
         f.call("void", "@Py_DecRef", f"ptr {results}")
         f.ret(f"ptr {built}")
@@ -252,7 +252,7 @@ def _call() -> str:
     return f.function("ptr", TREE_ENTRY, "ptr %self, ptr %arguments, i64 %count", linkage="")
 
 
-def _begin(f: CallText, walk: str, nodes: str, leaves: str) -> None:
-    """Begin a walk."""
+def _begin_walk(f: CallText, walk: str, nodes: str, leaves: str) -> None:
+    """Begin a walk over nodes, with these leaves."""
     for field, value in (("node", nodes), ("leaves", leaves), ("leaf", "0")):
         f.set_field("walk", walk, field, value)

@@ -22,7 +22,7 @@ Place: TypeAlias = tuple[int, str | None]
 class Levels:
     """The accumulators of one output on each level of folds, the innermost last.
 
-    What is the same in any order has one level.
+    A combiner that does not round has one level: any order gives the same bits.
     """
 
     def __init__(self, writer: PassWriter, write: LinearWrite, slots: int):
@@ -41,7 +41,7 @@ class Levels:
 
     @contextmanager
     def folded(self, number: int) -> Generator[None]:
-        """What is combined inside goes to the level below fold `number`, then into its own."""
+        """Values combined inside go to the level below fold `number`, then to the fold's level."""
         if len(self.all) == 1:
             yield
             return
@@ -72,7 +72,7 @@ class Accumulators:
     """The slots of one output.
 
     Maximum and minimum of floats are held as integers of the same order (`order_key`): combining is
-    then one instruction, where that of floats, with NaN and signed zeros, is a chain of six.
+    then one instruction, where floats, with NaN and signed zeros, take a chain of six.
     """
 
     def __init__(self, writer: PassWriter, write: LinearWrite, slots: int):
@@ -90,7 +90,7 @@ class Accumulators:
             ]
 
     def reset(self, places: Sequence[Place] = ()) -> None:
-        """What nothing comes to in all slots, or what an earlier part of the reduction left."""
+        """Set all slots to the combiner's identity, or to the results of an earlier part."""
         if self.write.resumes:
             for slot, (shift, mask) in zip(self.slots, places, strict=True):
                 address = self._address(shift)
@@ -120,7 +120,7 @@ class Accumulators:
         self.f.store_slot(self.held, self.lanes, slot, value)
 
     def combine(self, number: int, value: str, mask: str | None) -> None:
-        """Combine a vector into a slot; lanes that are not active keep what they have."""
+        """Combine a vector into a slot; lanes that are not active keep their values."""
         slot = self.slots[number]
         old = self.get(slot)
         if self.keyed:
@@ -139,7 +139,7 @@ class Accumulators:
             self.set(slot, self._combined(self.lanes, self.get(slot), other.get(more)))
 
     def result(self, number: int) -> str:
-        """What a slot has come to, as a vector of the output's kind."""
+        """The value of a slot, as a vector of the output's kind."""
         return self._decoded(self.lanes, self.get(self.slots[number]))
 
     def _decoded(self, lanes: int, value: str) -> str:

@@ -19,7 +19,7 @@ class BodyArguments:
     def __init__(self, loops: PassLoops):
         self.loops, self.f = loops, loops.f
         self.one, self.lanes = loops.one, loops.lanes
-        # by argument and shift; the shift is None for what is the same in all lanes
+        # by argument and shift; the shift is None for values that are the same in all lanes
         self._hoisted: dict[tuple[int, int | None], LlvmValue] = {}
 
     @contextmanager

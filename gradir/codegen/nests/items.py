@@ -27,7 +27,7 @@ class Items:
 
 
 class PassItems:
-    """Deals the parallel dimensions out to items, and writes the loop over those of one call."""
+    """Deals the parallel dimensions out to items, and writes the loop over one call's items."""
 
     def __init__(self, loops: PassLoops):
         self.loops = loops

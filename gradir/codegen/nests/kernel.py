@@ -2,12 +2,12 @@
 
 The bits of every result are set by the op and `target.vector_bytes`: how a reduction is split, and
 in which order it combines, depends on the bounds, the output's access and its accumulator's type
-alone (see `nest_space.choose_chunk`, `nest_reductions`, `nest_columns`). Vectors are explicit, so
+alone (see `space.choose_chunk`, `reductions`, `columns`). Vectors are explicit, so
 that LLVM's vectorizers are not needed; tails are masked.
 
 An output that starts from its buffer's contents is `contents combiner total`. A reduction over no
 iterations gives the combiner's identity. Outputs with different reduced dimensions are computed by
-several passes, each of which computes the body again.
+several passes, and each computes the body again.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from gradir.codegen.nests.writer import PassWriter
 from gradir.codegen.text.functions import Needs
 from gradir.codegen.text.kernel import Kernel, KernelPhase
 from gradir.codegen.text.target import MachineTarget
-from gradir.codegen.vector_math import call_often
+from gradir.codegen.vector_math import outline_calls
 from gradir.dialects.loopnest.loopnest import NestOp
 
 __all__ = ["emit_nest", "nest_scratch_bytes", "parameters", "write_passes"]
@@ -47,7 +47,7 @@ def emit_nest(op: NestOp, name: str, target: MachineTarget) -> Kernel:
     needs = Needs()
     passes = plan_nest(op, target).passes
     text, phases = write_passes(passes, name, parameters(op), target, needs, _in_place(op))
-    return Kernel.of(call_often(text, needs.functions, name, target.attributes), phases, needs)
+    return Kernel.of(outline_calls(text, needs.functions, name, target.attributes), phases, needs)
 
 
 def write_passes(

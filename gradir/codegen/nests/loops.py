@@ -94,7 +94,7 @@ class PassLoops:
             self.spans[dim] = span
 
     def ending(self, span: Span) -> AbstractContextManager[None]:
-        """What only the part that reaches the end of its dimension does."""
+        """Code written inside runs only in the part that reaches the end of its dimension."""
         return self.f.when(span.ends, "ends")
 
     def set_span(self, dim: int, number: str, size: int) -> None:
@@ -114,7 +114,7 @@ class PassLoops:
         rolled_tail: bool,
         step: Callable[[str | None], None],
     ) -> None:
-        """Cover the vector dimension: whole groups of `unroll` vectors, then what is left.
+        """Cover the vector dimension: whole groups of `unroll` vectors, then the tail.
 
         `group(shift, mask)` is called for each vector of an unrolled group; a tail of several
         vectors calls it once each with a constant mask, or `step(mask)` in a loop.

@@ -1,10 +1,10 @@
 """Pieces of the vector dimension in which guards are known to hold, or known not to.
 
 A read with a pad, of a shifted or joined tensor, is a masked load: slow, and slower by far where
-the mask is empty and the address is not that of mapped memory (AVX2 takes 200 cycles then). A guard
+the mask is empty and no memory is mapped at the address (AVX2 takes 200 cycles then). A guard
 along the vector dimension holds in one interval. So the loop is cut where intervals begin and end:
 between the cuts loads are plain or none at all, and only groups of vectors at the cuts have masks.
-The order of the groups stays what it is.
+The order of the groups stays the same.
 """
 
 from __future__ import annotations

@@ -93,7 +93,7 @@ class BlockBody:
 
 @dataclass(frozen=True)
 class CopyBody:
-    """Gives what it reads, or a literal."""
+    """Gives the read element, or a literal."""
 
     literal: str | None = None
     cost: float = 0.0
@@ -361,11 +361,11 @@ class NestPlanner:
         """Dimensions whose iterations write to different elements: alone in a row, in one only."""
         rows = self.op.output_accesses[write.position].rows
         used = [d for row in rows for d in row.used]
-        alone = [row.used[0] for row in rows if len(row.used) == 1]
-        return frozenset(d for d in alone if used.count(d) == 1)
+        single = [row.used[0] for row in rows if len(row.used) == 1]
+        return frozenset(d for d in single if used.count(d) == 1)
 
     def _fill(self, write: LinearWrite, size: int) -> None:
-        """Set all of a buffer to what the combiner starts from."""
+        """Set all of a buffer to the first value of the combiner."""
         # an empty sum is 0.0, though -0.0 is what leaves every number unchanged
         add = write.combiner == "add"
         start = literal(write.kind, 0) if add else identity(write.combiner, write.kind)

@@ -4,7 +4,7 @@ An output of f32 keeps L = four vectors of partial results (see `accumulator_lan
 the last dimension goes to partial result d mod L, over all reduced dimensions in lexicographic
 order, with the folds of `space.choose_folds` between them; at the end they are folded in halves. So
 the order depends on the bounds, the output's access
-and type and the vector width alone. (Small windows are in `nest_columns`, see `choose_vector_dim`.)
+and type and the vector width alone. (Small windows are in `columns`, see `choose_vector_dim`.)
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""One pass over an iteration space: what it reads, writes and reduces, as linear address functions.
+"""One pass over an iteration space: its reads, writes and reductions, by linear addresses.
 
-A pass is what one function of a kernel does. Its addresses are linear in the iteration dimensions,
-so dimensions can be dropped, reordered and merged (`normalize`) without looking at the body.
+A pass is the work of one function of a kernel. Its addresses are linear in the dimensions, so
+dimensions can be dropped, reordered and merged (`normalize`) without looking at the body.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class LinearWrite:
 
 @dataclass(frozen=True)
 class ReductionChunk:
-    """Dimension `dim` is cut in `count` pieces of `size`, each of which is a work item."""
+    """Dimension `dim` is cut in `count` pieces of `size`; each piece is a work item."""
 
     dim: int
     size: int
@@ -120,7 +120,7 @@ class ReductionChunk:
 
 @dataclass(frozen=True)
 class Fold:
-    """What `size` iterations of a dimension come to is added to the sum of all, then begins anew.
+    """The sum of `size` iterations of a dimension is added to the sum of all, then begins anew.
 
     So the error of a sum of n numbers grows with the levels of folds, not with n. The bits of
     results depend on it.
@@ -131,7 +131,7 @@ class Fold:
 
 
 class PassBody(Protocol):
-    """What is computed from the reads: the block of an op, or a plain copy."""
+    """The computation on the reads: the block of an op, or a plain copy."""
 
     @property
     def cost(self) -> float:
@@ -167,7 +167,7 @@ class Pass:
     body: PassBody
     reduced: frozenset[int] = frozenset()
     chunk: ReductionChunk | None = None
-    # The outermost first; those of one dimension have smaller and smaller sizes.
+    # The outermost first; folds of one dimension have smaller and smaller sizes.
     folds: tuple[Fold, ...] = ()
     # Whether the lanes of a vector may be partial results of the last dimension.
     across_lanes: bool = True
@@ -301,7 +301,7 @@ def choose_folds(
 
 
 def _folded_together(count: int, common: int, steps: int, most: int) -> int:
-    """How many of `count` iterations of so many steps are one fold: `most` steps at most.
+    """How many of `count` iterations, of `steps` steps each, are one fold: `most` steps at most.
 
     The least number that leaves one chain of the rest and divides `common`, so that small blocks
     of rows hold whole folds; folds are at least `LEAST_STEPS` apart. Else as many as may be.
@@ -411,8 +411,8 @@ def narrow_lanes(one: Pass) -> Pass:
 def interleave(one: Pass, target: MachineTarget) -> Pass:
     """Vectors of several machine vectors for a large body.
 
-    The processor then always has a few independent chains of instructions to choose from; those of
-    the next iterations are too far away. Order and bits of reductions do not depend on it.
+    The processor then always has a few independent chains of instructions to choose from; chains
+    of the next iterations are too far away. Order and bits of reductions do not depend on it.
     """
     v = one.vector_dim
     steps = [r.offset.coefficients[v] if r.offset else 2 for r in one.reads if r]

@@ -1,4 +1,4 @@
-"""Writing the function of one pass: its body, the stores of what the body yields, its text.
+"""Writing the function of one pass: its body, the stores of the yielded values, its text.
 
 Work items, loops with their addresses, and the arguments of the body are in `items`, `loops` and
 `arguments`.
@@ -132,7 +132,7 @@ class PassWriter:
 
 
 def _moving_cost(moved: int, target: MachineTarget) -> float:
-    """The nanoseconds of one thread to read and write so many bytes, where they surely lie."""
+    """The nanoseconds of one thread to read and write `moved` bytes, where they surely lie."""
     if moved >= costs.UNCACHED_BYTES:
         return moved * costs.MEMORY_BYTE_COST
     is_own = moved <= target.l2_bytes

@@ -84,7 +84,7 @@ class _AverageTrips:
             self.middle[op.body.block.args[0]] = (first + last) / 2
 
     def learn(self, op: Operation) -> None:
-        """Note what value an integer has on average."""
+        """Note the mean value of an integer."""
         if isinstance(op, IndexOp):
             self.middle[op.result] = max(0, self.extents[op.dim.value.data] - 1) / 2
         elif isinstance(op, arith.ConstantOp) and isinstance(op.value, IntegerAttr):

@@ -1,8 +1,8 @@
 """Scalar programs to LLVM text: `emit_forall` makes the function of one `loopnest.forall`.
 
 Control flow becomes blocks and phis. A `loopnest.lanes` is written twice, for whole vectors and
-for what is left under a mask; in it a value either varies from lane to lane and is a vector, or is
-a scalar. Loads and stores whose address moves one element a lane are vector loads and stores.
+for the remaining lanes under a mask; in it a value either differs by lane and is a vector, or is a
+scalar. Loads and stores whose address moves one element a lane are vector loads and stores.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def emit_forall(op: ForallOp, name: str, target: MachineTarget) -> Kernel:
 
 
 class _Writer:
-    """Writes one program; `mask` is that of the loopnest.lanes around, if any."""
+    """Writes one program; `mask` is the mask of the loopnest.lanes around, if any."""
 
     def __init__(self, op: ForallOp, target: MachineTarget):
         self.op = op
@@ -201,12 +201,12 @@ def _varying(op: LanesOp) -> set[SSAValue]:
     while len(varying) > count:
         count = len(varying)
         for inner in program_ops(op.body.block):
-            _spread(inner, varying)
+            _mark_varying(inner, varying)
     return varying
 
 
-def _spread(op: Operation, varying: set[SSAValue]) -> None:
-    """Add what of `op` varies, given what is known to."""
+def _mark_varying(op: Operation, varying: set[SSAValue]) -> None:
+    """Mark results of `op`, and arguments of its loop, that differ by lane because operands do."""
     if isinstance(op, scf.ForOp):
         if any(v in varying for v in (op.lb, op.ub, op.step)):
             raise LocatedError(f"{op.name}: bounds must be the same in all lanes", op)

@@ -19,7 +19,7 @@ from gradir.codegen.text.writer import FunctionWriter
 class ProgramValues:
     """Names the values of one program, as scalars or vectors, and computes addresses of them.
 
-    `lanes`, `index` and `varying` are those of the loopnest.lanes around, if any.
+    `lanes`, `index` and `varying` belong to the loopnest.lanes around, if any.
     """
 
     def __init__(self, f: FunctionWriter):
@@ -72,12 +72,12 @@ class ProgramValues:
 
     def stride(self, indices: Sequence[SSAValue], steps: Sequence[int]) -> int | None:
         """How many elements lie between one lane and the next; None if that is not a constant."""
-        moves = [self.moves(index) for index in indices]
-        if None in moves:
+        lane_steps = [self.lane_step(index) for index in indices]
+        if None in lane_steps:
             return None
-        return sum(m * s for m, s in zip(cast(list[int], moves), steps, strict=True))
+        return sum(m * s for m, s in zip(cast(list[int], lane_steps), steps, strict=True))
 
-    def moves(self, index: SSAValue) -> int | None:
+    def lane_step(self, index: SSAValue) -> int | None:
         """By how much an index grows from lane to lane."""
         if not self.varies(index):
             return 0
@@ -86,7 +86,7 @@ class ProgramValues:
         op = index.owner
         if not isinstance(op, arith.AddiOp | arith.SubiOp):
             return None
-        left, right = self.moves(op.lhs), self.moves(op.rhs)
+        left, right = self.lane_step(op.lhs), self.lane_step(op.rhs)
         if left is None or right is None:
             return None
         return left + right if isinstance(op, arith.AddiOp) else left - right

@@ -8,7 +8,7 @@ from xdsl.dialects import memref
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, i64
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
-from gradir.codegen.rows.nest_rows import NestRows, moves
+from gradir.codegen.rows.nest_rows import NestRows, moves_with_rows
 from gradir.dialects.base.access import Access, Row
 from gradir.dialects.base.shapes import element_of, shape_of
 from gradir.dialects.loopnest.body_ops import IndexOp
@@ -43,7 +43,7 @@ def build_rows(
     """Replace the nests by one op, before the first op of `behind`, and after those `ahead`."""
     ops = [one.op for one in members]
     builder = _Builder(members, rows, size)
-    made = builder.build()
+    rows_op = builder.build()
     block = ops[0].parent
     assert block is not None
     span = list(_span(ops[0], ops[-1]))
@@ -53,14 +53,14 @@ def build_rows(
         for operand in op.operands:
             _hoist(operand, place, later)
         _move(op, place, later)
-    for root in (*made.inputs, *made.outputs):
+    for root in (*rows_op.inputs, *rows_op.outputs):
         _hoist(root, place, later)
-    block.insert_op_before(made, place)
+    block.insert_op_before(rows_op, place)
     for op in ops:
         erase(op)
     for root in builder.local:
         _erase_views(root)
-    return made
+    return rows_op
 
 
 def _span(first: Operation, last: Operation) -> Iterator[Operation]:
@@ -73,7 +73,7 @@ def _span(first: Operation, last: Operation) -> Iterator[Operation]:
 
 
 def _hoist(buffer: SSAValue, place: Operation, later: set[Operation]) -> None:
-    """Move the op that makes a buffer before `place`, and what it is a view of."""
+    """Move the op that makes a buffer before `place`, after the makers of its operands."""
     owner = buffer.owner
     if isinstance(owner, Operation) and owner in later:
         for operand in owner.operands:
@@ -129,9 +129,9 @@ class _Builder:
             self.block.add_op(self._nest(one))
         self.block.add_op(YieldOp())
         chunk = next((one.chunk for one in self.members if one.chunk is not None), None)
-        made = RowsOp(self.rows, self.size, self.inputs, self.outputs, self.block, chunk)
-        made.location = self.members[-1].op.location
-        return made
+        rows_op = RowsOp(self.rows, self.size, self.inputs, self.outputs, self.block, chunk)
+        rows_op.location = self.members[-1].op.location
+        return rows_op
 
     def _rows_of(self, type_: Attribute) -> MemRefType[Attribute]:
         """The type of a block of a buffer: its leading extents, the rows, become one."""
@@ -164,7 +164,7 @@ class _Builder:
         accesses: list[Access | None] = []
         body = op.body.block
         for k, (value, access) in enumerate(zip(op.inputs, op.input_accesses, strict=True)):
-            is_moving = moves(value, access, op, lead) is True
+            is_moving = moves_with_rows(value, access, op, lead) is True
             inputs.append(self._buffer(value, is_moving))
             accesses.append(None if access is None else _over_block(access, lead, is_moving))
             if access is None:
@@ -172,20 +172,20 @@ class _Builder:
         buffers: list[SSAValue] = []
         outputs: list[Output] = []
         for value, output in zip(op.outputs, op.output_list, strict=True):
-            is_moving = moves(value, output.access, op, lead) is True
+            is_moving = moves_with_rows(value, output.access, op, lead) is True
             buffers.append(self._buffer(value, is_moving))
             access = _over_block(output.access, lead, is_moving)
             outputs.append(Output(buffers[-1].type, access, output.combiner))
         for inner in body.ops:
             if isinstance(inner, IndexOp) and inner.dim.value.data >= lead:
                 inner.properties["dim"] = IntegerAttr(inner.dim.value.data - lead + 1, i64)
-        made = NestOp(
+        nest = NestOp(
             (self.size, *op.extents[lead:]), inputs, accesses, outputs, op.detach_region(op.body),
             op.input_pads, buffers, op.starting_outputs,
         )  # fmt: skip
-        made.attributes |= op.attributes
-        made.location = op.location
-        return made
+        nest.attributes |= op.attributes
+        nest.location = op.location
+        return nest
 
 
 def _over_block(access: Access, lead: int, is_moving: bool) -> Access:

@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from gradir.codegen.rows.build_rows import build_rows, is_local
-from gradir.codegen.rows.nest_rows import NestRows, ways_of
+from gradir.codegen.rows.nest_rows import NestRows, find_row_splits
 from gradir.codegen.text.target import MachineTarget
 from gradir.dialects.base.shapes import byte_size, element_of, shape_of
 from gradir.dialects.base.sum_order import CHUNK_ELEMENTS
@@ -34,9 +34,9 @@ LEAST_SHARED_BYTES = 32 << 10
 # Blocks of each thread, at least: then an uneven share is a quarter of its work at most.
 BLOCKS_PER_THREAD = 4
 MOST_NESTS = 32
-# Rows of a block are a multiple of so many where blocks do not divide all rows.
+# Rows of a block are a multiple of this number where blocks do not divide all rows.
 LANES = 16
-# An op so many times smaller than a group's buffers may stand between its nests.
+# An op this many times smaller than a group's largest nest may stand between its nests.
 SMALL = 16
 
 _TRANSPARENT = (memref.AllocOp, memref.GetGlobalOp, arith.ConstantOp, ViewOp)
@@ -52,28 +52,28 @@ def group_rows(module: ModuleOp, target: MachineTarget, threads: int) -> None:
 
 @dataclass
 class RowGroup:
-    """Nests that may run block by block, and all ways to see them so, by the number of rows.
+    """Nests that may run block by block, and their splits, by the number of rows.
 
     `behind` are the ops between them that have to run after some of them, `ahead` those between
     these that need not: they run before.
     """
 
-    ways: dict[int, list[NestRows]]
+    splits: dict[int, list[NestRows]]
     behind: list[Operation] = field(default_factory=list[Operation])
     ahead: list[Operation] = field(default_factory=list[Operation])
 
     @property
     def ops(self) -> list[NestOp]:
-        return [one.op for one in next(iter(self.ways.values()))]
+        return [one.op for one in next(iter(self.splits.values()))]
 
-    def joined(self, op: NestOp) -> dict[int, list[NestRows]]:
-        """The ways with one more nest; none if it does not fit."""
+    def splits_with(self, op: NestOp) -> dict[int, list[NestRows]]:
+        """The splits with one more nest; none if it does not fit."""
         if len(self.ops) == MOST_NESTS or any(_conflict(op, other) for other in self.behind):
             return {}
         return {
-            one.rows: [*self.ways[one.rows], one]
-            for one in ways_of(op)
-            if one.rows in self.ways and _fits(self.ways[one.rows], one)
+            one.rows: [*self.splits[one.rows], one]
+            for one in find_row_splits(op)
+            if one.rows in self.splits and _fits(self.splits[one.rows], one)
         }
 
 
@@ -106,8 +106,8 @@ class _Scan:
 
     def _next(self, op: Operation) -> None:
         group = self.group
-        if group is not None and isinstance(op, NestOp) and (ways := group.joined(op)):
-            group.ways = ways
+        if group is not None and isinstance(op, NestOp) and (splits := group.splits_with(op)):
+            group.splits = splits
         elif group is None or not self._may_stand_between(op, group):
             self._finish()
             self._start(op)
@@ -118,8 +118,8 @@ class _Scan:
 
     def _start(self, op: Operation) -> None:
         if isinstance(op, NestOp):
-            ways = {one.rows: [one] for one in ways_of(op)}
-            self.group = RowGroup(ways) if ways else None
+            splits = {one.rows: [one] for one in find_row_splits(op)}
+            self.group = RowGroup(splits) if splits else None
 
     def _may_stand_between(self, op: Operation, group: RowGroup) -> bool:
         """The op is a small nest: hardly any byte lives longer for it."""
@@ -132,8 +132,8 @@ class _Scan:
         group, self.group = self.group, None
         if group is None or len(group.ops) < 2:
             return
-        rows = max(group.ways)
-        members = group.ways[rows]
+        rows = max(group.splits)
+        members = group.splits[rows]
         size = _block_rows(members, rows, self.target, self.threads)
         if size is not None and _shared_bytes(members) >= LEAST_SHARED_BYTES:
             build_rows(members, rows, size, group.behind, group.ahead)

@@ -1,4 +1,4 @@
-"""The kernel of `loopnest.rows`: one function for shares of the blocks, then those of its sums.
+"""The kernel of `loopnest.rows`: a function for shares of the blocks, then functions for its sums.
 
 An item of the first phase is a share: chunks that follow each other, each block by block, through
 all nests. Their functions are handed the parts of the buffers that the block has.
@@ -50,7 +50,7 @@ def emit_rows(op: RowsOp, name: str, target: MachineTarget, threads: int) -> Ker
 
 
 def _kept(op: RowsOp, nest: NestOp) -> frozenset[str]:
-    """The outputs of a nest that are to stay in the cache: those of a block, or read again."""
+    """The outputs of a nest that stay in the cache: buffers of a block, or touched again."""
     touched = [root_of(v) for n in op.body.block.ops if isinstance(n, NestOp) for v in n.operands]
     return frozenset(
         f"%out{k}"
@@ -98,7 +98,7 @@ class _Writer:
         return begin, f.emit(f"select i1 {is_last}, i64 {op.blocks}, i64 {end}")
 
     def _start_sums(self, record: str) -> None:
-        """Set the accumulators of a chunk, in whole cache lines, to what they start from."""
+        """Set the accumulators of a chunk, in whole cache lines, to their first values."""
         for one in self.plan.sums:
             width = bytes_of(one.kind)
             lanes = LINE_BYTES // width
@@ -130,8 +130,8 @@ class _Writer:
             row = self.f.minimum(row, rows - size)
         for k, name in enumerate(names):
             stride = _bytes(args[k]) // size
-            moved = self.op.moves(k)
-            offset = self.f.multiply(row, stride) if moved else "0"
+            is_blocked = self.op.is_blocked(k)
+            offset = self.f.multiply(row, stride) if is_blocked else "0"
             places[args[k]] = self.f.address("i8", name, offset)
         for local, offset in self.plan.locals.items():
             places[local] = self.f.address("i8", mine, offset)

@@ -2,8 +2,8 @@
 
 The rows are the iterations of the leading dimensions. A buffer moves with them if each row of the
 nest touches a row of the buffer, and nothing of the others. A sum over rows is an output that
-leaves them out. What is not one of these can not run block by block, nor can a reduction whose
-order would be another one then.
+leaves them out. A nest that uses rows in another way can not run block by block, nor can one with a
+reduction whose order would change.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from gradir.passes.buffers.state import is_window, root_of
 class NestRows:
     """A nest whose first `lead` dimensions are rows.
 
-    `moving` and `still` are the roots of the buffers that it touches row by row, and of those that
-    it reads in any way (one may be both); `sums` those of its sums over rows, each of `chunk` rows
-    at a time, of which every `fold` are a sum of their own.
+    `moving` are the roots of buffers that it touches row by row, `still` the roots of buffers that
+    it reads in other ways (one may be both), `sums` the roots of its sums over rows. A sum takes
+    `chunk` rows at a time, and every `fold` of these are a sum of their own.
     """
 
     op: NestOp
@@ -58,24 +58,24 @@ class NestRows:
         return frozenset(map(root_of, self.op.outputs))
 
 
-def ways_of(op: NestOp) -> Iterator[NestRows]:
-    """All that the leading dimensions of a nest may be rows, the fewest dimensions first."""
+def find_row_splits(op: NestOp) -> Iterator[NestRows]:
+    """The splits of a nest into leading dimensions, the rows, and others; few dimensions first."""
     known: set[int] = set()
     if any(is_window(value) for value in op.operands) or 0 in op.extents:
         return
     for lead in range(1, len(op.extents) + 1):
-        found = _seen(op, lead)
+        found = _split_at(op, lead)
         if found is not None and found.rows > 1 and found.rows not in known:
             known.add(found.rows)
             yield found
 
 
-def moves(value: SSAValue, access: Access | None, op: NestOp, lead: int) -> bool | None:
+def moves_with_rows(value: SSAValue, access: Access | None, op: NestOp, lead: int) -> bool | None:
     """Whether a buffer moves with the rows; None if it does neither that nor stay."""
     shape = cast(ShapedType, value.type).get_shape()
     rows = tuple(range(lead))
     if access is None:
-        return _moves_whole(op, value) if lead == 1 else False
+        return _loads_own_rows(op, value) if lead == 1 else False
     leads = tuple(row.dim for row in access.rows[:lead])
     if access.used.isdisjoint(rows):
         return False
@@ -84,7 +84,7 @@ def moves(value: SSAValue, access: Access | None, op: NestOp, lead: int) -> bool
     return True if all(d >= lead for row in access.rows[lead:] for d in row.used) else None
 
 
-def _moves_whole(op: NestOp, value: SSAValue) -> bool:
+def _loads_own_rows(op: NestOp, value: SSAValue) -> bool:
     """Whether all loads of a buffer that the body is handed whole are from the iteration's row."""
     arguments = (a for a, v in zip(op.body.block.args, op.inputs, strict=True) if v is value)
     loads = [use.operation for a in arguments for use in a.uses]
@@ -97,11 +97,11 @@ def _moves_whole(op: NestOp, value: SSAValue) -> bool:
     )
 
 
-def _seen(op: NestOp, lead: int) -> NestRows | None:
+def _split_at(op: NestOp, lead: int) -> NestRows | None:
     moving: set[SSAValue] = set()
     still: set[SSAValue] = set()
     for value, access in zip(op.inputs, op.input_accesses, strict=True):
-        how = moves(value, access, op, lead)
+        how = moves_with_rows(value, access, op, lead)
         if how is None:
             return None
         (moving if how else still).add(root_of(value))
@@ -112,7 +112,7 @@ def _seen(op: NestOp, lead: int) -> NestRows | None:
     for k, (value, access, combiner) in enumerate(outputs):
         if any(row.symbol is not None for row in access.rows):
             return None
-        how = moves(value, access, op, lead)
+        how = moves_with_rows(value, access, op, lead)
         if how and (combiner == "none" or _keeps_order(op, access, lead)):
             moving.add(root_of(value))
             continue

@@ -1,9 +1,9 @@
-"""The passes of `loopnest.rows`: those of its nests for one block, and those that end its sums.
+"""The passes of `loopnest.rows`: its nests' passes for one block, and the passes that end its sums.
 
 A sum over rows goes on from block to block of a chunk in accumulators that lie in scratch memory,
 a record for each chunk; of a sum along the last dimension they are the lanes, which are folded once
-all blocks are done. Then the sums of all chunks are combined, as those of a split reduction are.
-Behind that lie the buffers of a block alone, once for each share of the blocks.
+all blocks are done. Then the sums of all chunks are combined like the parts of a split reduction.
+Behind the records lie the buffers of a block alone, once for each share of the blocks.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from gradir.passes.buffers.state import root_of
 class RowSum:
     """A sum over rows: `accumulators` at `offset` of the record, each of `partials` numbers.
 
-    `write` is the output of all rows; `extents` are those of its dimensions, `kept` in the nest.
+    `write` is the output of all rows; its dimensions are `kept` in the nest, and have `extents`.
     """
 
     write: LinearWrite
@@ -62,7 +62,7 @@ class RowSum:
 
 @dataclass
 class RowsPlan:
-    """What runs for each block, and after all; and where scratch memory holds what."""
+    """The passes for each block, and after all blocks; and the places in scratch memory."""
 
     blocks: list[tuple[NestOp, list[Pass]]] = field(default_factory=list[tuple[NestOp, list[Pass]]])
     sums: list[RowSum] = field(default_factory=list[RowSum])

@@ -11,8 +11,8 @@ failure of a native function the object is called with the block of the call in 
 buffers, to raise the error.
 
 A poll is for the back edges of long loops. On Python's main thread it runs the handlers of signals
-that have come, but takes the GIL for that no more than once in `POLL_INTERVAL`. What a handler or
-a host function raises is kept in the table, whoever was in the middle of what: nothing is lost.
+that have come, but takes the GIL for that no more than once in `POLL_INTERVAL`. An
+exception of a handler or a host function is kept in the table, and is not lost.
 """
 
 from __future__ import annotations

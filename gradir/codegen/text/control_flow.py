@@ -32,11 +32,11 @@ def value_type(value: SSAValue) -> str:
 
 
 class IterationBlock(Protocol):
-    """What several iterations of a loop compute together before they run one after the other."""
+    """The values that several iterations of a loop compute together, before they run one by one."""
 
     @property
     def lanes(self) -> int:
-        """At most so many iterations."""
+        """The largest number of iterations."""
         ...
 
     def begin(self) -> str:
@@ -57,9 +57,9 @@ class ControlFlow:
 
     `type_of` gives the LLVM type of a carried value or result. `passed(value, target)` gives the
     name of `value` in the form that `target`, a block argument or result, has; it may write
-    instructions. By default values have one form. `condition_of` gives the name of what decides on
-    another trip of an scf.while, by default the operand. `blocks_of` gives what an scf.for computes
-    ahead for several iterations, if anything; `chunk_of` how many iterations of one with constant
+    instructions. By default values have one form. `condition_of` gives the name of the condition of
+    another trip of an scf.while, by default the operand. `blocks_of` gives the block of iterations
+    that an scf.for computes ahead, if any; `chunk_of` how many iterations of one with constant
     bounds are a loop of their own. `at_back_edge(loop, trips)` may write instructions after an
     iteration of a loop, or after as many as run as one.
     """
@@ -84,7 +84,7 @@ class ControlFlow:
         self.condition_of = condition_of or self._condition
         self.blocks_of = blocks_of
         self.chunk_of = chunk_of
-        self.at_back_edge = at_back_edge or _nothing
+        self.at_back_edge = at_back_edge or _skip_back_edge
 
     def emit(self, op: Operation) -> bool:
         """Write `op` if it is structured; otherwise write nothing and return False."""
@@ -108,7 +108,7 @@ class ControlFlow:
         upper: str,
         trip: Callable[[scf.ForOp], Sequence[str]],
     ) -> list[str]:
-        """A loop of trips up to a bound; gives the counter and what is carried, at the end."""
+        """A loop of trips up to a bound; gives the counter and carried values at its end."""
         f, values = self.f, op.body.block.args
         head, inside, done = (f.fresh(f"for.{part}") for part in ("head", "body", "done"))
         entry = f.current_label
@@ -129,7 +129,7 @@ class ControlFlow:
         return ends
 
     def _trip(self, op: scf.ForOp) -> list[str]:
-        """What a loop does between two looks at its bound: one iteration, or several."""
+        """The code between two tests of a loop's bound: one iteration, or several."""
         ahead = self.blocks_of(op) if self.blocks_of else None
         chunk = self.chunk_of(op) if self.chunk_of and ahead is None else None
         if ahead is not None:
@@ -140,7 +140,7 @@ class ControlFlow:
         return ends
 
     def _chunk(self, op: scf.ForOp, size: int) -> list[str]:
-        """At most so many iterations, as a loop inside; the bounds of `op` are constants."""
+        """At most `size` iterations, as a loop inside; the bounds of `op` are constants."""
         f, values = self.f, op.body.block.args
         starts = [self.names[value] for value in values]
         left = f.emit(f"sub i64 {self.names[op.ub]}, {starts[0]}")
@@ -152,7 +152,7 @@ class ControlFlow:
         return self._for(op, starts, end, self._iteration)
 
     def _iteration(self, op: scf.ForOp) -> list[str]:
-        """One iteration; gives the counter and what is carried to the next."""
+        """One iteration; gives the counter and carried values of the next."""
         block = op.body.block
         self.emit_ops(block)
         following = self._passed(_terminator(block).operands, block.args[1:])
@@ -162,7 +162,7 @@ class ControlFlow:
         """The counter of the next iteration; the upper bound, where it would overflow."""
         f, type_ = self.f, self.type_of(op.body.block.args[0])
         index, upper, step = (self.names[v] for v in (op.body.block.args[0], op.ub, op.step))
-        if _cannot_pass(int(type_[1:]), constant_integer(op.ub), constant_integer(op.step)):
+        if _step_fits(int(type_[1:]), constant_integer(op.ub), constant_integer(op.step)):
             return f.emit(f"add nsw {type_} {index}, {step}")
         # not negative as a number without a sign, as the counter is below the bound
         left = f.emit(f"sub {type_} {upper}, {index}")
@@ -210,7 +210,7 @@ class ControlFlow:
         self._join(op, regions, done)
 
     def emit_while(self, op: scf.WhileOp) -> None:
-        """The first region decides; what it hands on goes to the second, and out at the end."""
+        """The first region decides; its values go to the second, and at the end to the results."""
         f = self.f
         before, after = op.before_region.block, op.after_region.block
         head, body, done = (f.fresh(f"while.{part}") for part in ("head", "body", "done"))
@@ -298,12 +298,12 @@ class ControlFlow:
     }
 
 
-def _nothing(loop: Operation, trips: int) -> None:
-    """What a function without polls does at a back edge."""
+def _skip_back_edge(loop: Operation, trips: int) -> None:
+    """The back edge of a function without polls: no instruction."""
 
 
-def _cannot_pass(bits: int, upper: int | None, step: int | None) -> bool:
-    """Whether a number below a bound and a step more than that is no more than `bits` hold."""
+def _step_fits(bits: int, upper: int | None, step: int | None) -> bool:
+    """Whether the step, added to any counter below the upper bound, surely fits `bits` bits."""
     if step is None or upper is None:
         return step == 1
     return upper - 1 + step < 1 << bits - 1

@@ -16,7 +16,7 @@ def declarations(functions: Mapping[str, str]) -> str:
 
 
 def place(name: str, base: str, index: int, unit: str = "i8") -> str:
-    """`%name`, the address of a field: so many bytes, or units, behind the base."""
+    """`%name`, the address of a field: `index` bytes, or units, behind the base."""
     return f"%{name} = getelementptr {unit}, ptr {base}, i64 {index}"
 
 

@@ -1,7 +1,7 @@
 """The text of one LLVM function: names, blocks, branches, loops, calls, integers of addresses.
 
 The lowering writes LLVM IR as text (3 us an instruction; any object layer costs ten times that).
-One writer does it, in three layers, of which all code generation uses the last:
+One writer does it, in three layers; all code generation uses the last:
 
     FunctionText        this file
     Instructions        arithmetic and conversions of kinds: instructions.py
@@ -27,7 +27,7 @@ Way = tuple[str, str]
 
 @dataclass
 class Needs:
-    """What emitted text needs from elsewhere; fields as in `Kernel`."""
+    """The functions and messages that emitted text needs; fields as in `Kernel`."""
 
     functions: set[tuple[str, int, int]] = field(default_factory=set[tuple[str, int, int]])
     messages: list[str] = field(default_factory=list[str])
@@ -53,7 +53,7 @@ class FunctionText:
         self.begin()
 
     def begin(self) -> None:
-        """Forget what is written, but for its names."""
+        """Forget the written code; its names stay taken."""
         self.prologue: list[str] = []
         self.lines: list[str] = []
         self.current_label = "entry"
@@ -75,7 +75,7 @@ class FunctionText:
 
     @contextmanager
     def early(self) -> Generator[None]:
-        """What is written inside stands before all else, and dominates it."""
+        """Code written inside stands before all other code, and dominates it."""
         later, self.lines = self.lines, self.prologue
         yield
         self.lines = later
@@ -240,7 +240,7 @@ class FunctionText:
         self.jump(done)
         self.label(done)
 
-    # Integers of addresses, i64 that do not overflow. Those of constants are constants.
+    # Integers of addresses, i64 that do not overflow. Constants are folded.
 
     def add(self, left: str, right: str | int) -> str:
         right = str(right)
@@ -284,7 +284,7 @@ class FunctionText:
         return remainder, self.emit(f"udiv i64 {value}, {divisor}")
 
     def share_of(self, total: int, number: str, shares: int | str) -> tuple[str, str]:
-        """The first of the things that one of so many shares has, and the end of them."""
+        """The begin and the end of share `number`, where `total` items are cut into `shares`."""
         ends = number, self.add(number, 1)
         begin, end = (self.emit(f"udiv i64 {self.multiply(n, total)}, {shares}") for n in ends)
         return begin, end

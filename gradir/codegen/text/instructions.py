@@ -52,7 +52,7 @@ class Instructions(FunctionText):
     def shuffle(
         self, kind: str, lanes: int, left: str, order: Sequence[int], right: str = "poison"
     ) -> str:
-        """Lanes of `left`, and of `right` behind it, two vectors of so many lanes."""
+        """The lanes that `order` lists, of `left` and `right` behind it, each of `lanes` lanes."""
         type_, places = llvm_type(kind, lanes), integers(order)
         return self.emit(
             f"shufflevector {type_} {left}, {type_} {right}, <{len(order)} x i32> {places}"
@@ -118,7 +118,7 @@ class Instructions(FunctionText):
     def float_to_integer(
         self, source: str, target: str, lanes: int, operand: str, signed: bool
     ) -> str:
-        """Towards zero; what is out of range goes to the nearest end, NaN to 0."""
+        """Towards zero; numbers out of range go to the nearest end, NaN to 0."""
         if bits_of(source) == 16:
             operand, source = self.resize_float(source, "f32", lanes, operand), "f32"
         name = "fptosi.sat" if signed else "fptoui.sat"

@@ -1,4 +1,4 @@
-"""What code generation makes of one loop op: functions in LLVM text, and how to call them."""
+"""The code of one loop op: functions in LLVM text, and how to call them."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def literal(kind: str, number: float) -> str:
 
 
 def _packed(form: str, number: float) -> bytes:
-    """`number` rounded to a narrower format; what is too large becomes infinite."""
+    """`number` rounded to a narrower format; infinite where it is too large."""
     try:
         return struct.pack(form, number)
     except OverflowError:

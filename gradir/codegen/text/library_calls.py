@@ -32,9 +32,9 @@ SITE_WORDS = (
 CALL_ARGUMENTS = 8
 OPERAND, RESULT = 1, 2
 BUSY = -1
-"""What the start returns of a site that is started and not finished, by another thread."""
+"""The start's result for a site that is started and not finished, by another thread."""
 IN_VAIN = -2
-"""What `late` and `check` return where a call will not end well."""
+"""The result of `late` and `check` where a call will not end well."""
 TESTS_A_YIELD, TESTS_A_QUESTION = 512, 1 << 15
 
 # Of gradir_op.h: the places of fields of gradir_call in bytes.
@@ -84,6 +84,7 @@ def _pending() -> str:
 
 
 def _start() -> str:
+    """`@gradir_start`: check, clear, copy, and call; finish too where the site is `over`."""
     return f"""
 define i32 @{START_SYMBOL}(ptr %call) {{
 entry:
@@ -120,7 +121,22 @@ agreed:
   %operand.word = ptrtoint ptr %operand to i64
   %result.word = ptrtoint ptr %result to i64
   br label %calling
-calling:
+{_make_calls()}
+done:
+  {_word("over")}
+  %is.over = icmp ne i64 %over, 0
+  br i1 %is.over, label %finish, label %started
+finish:
+  %finished = call i32 @{FINISH_SYMBOL}(ptr %call)
+  ret i32 %finished
+started:
+  ret i32 0
+}}"""
+
+
+def _make_calls() -> str:
+    """Loop `calling` of `@gradir_start`: the calls in their order, up to one that fails."""
+    return f"""calling:
   %k = phi i64 [0, %agreed], [%k.next, %called]
   %more = icmp ult i64 %k, %calls
   br i1 %more, label %one, label %done
@@ -137,17 +153,7 @@ called:
   %k.next = add i64 %k, 1
   br label %calling
 fails:
-  ret i32 %code
-done:
-  {_word("over")}
-  %is.over = icmp ne i64 %over, 0
-  br i1 %is.over, label %finish, label %started
-finish:
-  %finished = call i32 @{FINISH_SYMBOL}(ptr %call)
-  ret i32 %finished
-started:
-  ret i32 0
-}}"""
+  ret i32 %code"""
 
 
 def _arguments() -> str:

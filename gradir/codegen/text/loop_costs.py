@@ -1,4 +1,4 @@
-"""What blocks of ops with loops and branches take, in nanoseconds: one walk for all who ask.
+"""The costs of blocks with loops and branches, in nanoseconds: one walk for all who ask.
 
 Kernels of scalar programs and drivers say what their own ops cost, and how often their loops run.
 """
@@ -40,7 +40,7 @@ class BlockCosts:
         return self.cost_of(op)
 
     def trip(self, loop: Operation) -> float:
-        """What one trip of a loop costs."""
+        """The cost of one trip of a loop."""
         if loop not in self._trips:
             self._trips[loop] = TRIP_COST + sum(map(self.block, blocks_of(loop)))
         return self._trips[loop]

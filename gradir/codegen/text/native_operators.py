@@ -6,7 +6,7 @@ stack, and stores addresses into it:
 
     i64              what the function returned
     gradir_call      of gradir_op.h, from `CALL_PLACE` on
-    gradir_array...  those of the call, and the first bytes of the message
+    gradir_array...  the arrays of the call, and the first bytes of the message
     ...              room for the rest of the message, up to the size of the block
 
 The block outlives the function, since Python reads the message from it.
@@ -20,7 +20,7 @@ from types import MappingProxyType
 from gradir.codegen.text.fixed_text import load_field
 
 # `object` is the Python object of the program's host calls. `function` is null where Python makes
-# the call; `finish` waits for what it has started. A moved word of the block, by its place, points
+# the call; `finish` waits for the started call. A moved word of the block, by its place, points
 # to another place of the block; a buffer's word to the call's k-th buffer.
 HOST_RECORD: Mapping[str, str] = MappingProxyType(
     {

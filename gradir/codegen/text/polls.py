@@ -1,9 +1,9 @@
 """Polls at the back edges of long loops, so that a call can be ended from outside.
 
-A loop spends what it does, in estimated nanoseconds, from a counter of its function that is a
-register in the end. When that is used up it asks `@gradir_poll`, out of line, whether to go on;
+A loop subtracts its estimated nanoseconds from a counter of its function, which LLVM keeps in a
+register. When the counter is used up the loop asks `@gradir_poll`, out of line, whether to go on;
 if not, control leaves the function at once, from wherever it is, and touches no memory any more.
-Loops that surely take little time have no poll: what is around them spends for them. A loop with a
+Loops that surely take little time have no poll: loops around them count their time. A loop with a
 known number of trips runs in chunks, and polls between them.
 
 In a driver that several threads run, a thread that leaves goes to a barrier first. A barrier tells
@@ -38,7 +38,7 @@ class Polls:
 
     def __init__(self, text: FunctionWriter, costs: LoopCosts):
         self.text, self.costs = text, costs
-        # where what is left to spend is, if anything is
+        # the address of the counter, once a loop uses it
         self._fuel: str | None = None
         # whether control may go to the block
         self.leaves = False
@@ -60,7 +60,7 @@ class Polls:
         return size if size >= LEAST_CHUNK else None
 
     def spend(self, nanoseconds: float) -> None:
-        """A poll, if so much more makes it due."""
+        """Subtract from the counter, and poll if that uses it up."""
         if nanoseconds >= FUEL:
             self.poll()
             return

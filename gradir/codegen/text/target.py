@@ -1,4 +1,4 @@
-"""What the lowering knows about the machine: its level, vectors, registers, caches.
+"""The machine, as the lowering knows it: its level, vectors, registers, caches.
 
 Code is made for the machine that gradir runs on, or for a lower level of its architecture, or for
 another machine (which can be looked at and stored as an object, not run). GRADIR_CPU names the
@@ -33,7 +33,7 @@ _X86_LEVELS = {
 }
 _AARCH64 = "aarch64"
 LEVELS = (*_X86_LEVELS, _AARCH64)
-# What vectors of 64 bytes take, and what is switched off with them.
+# Features that vectors of 64 bytes need, and families that are off with narrower vectors.
 _WIDE = ("avx512bw", "avx512dq", "avx512f", "avx512vl")
 _WIDE_FAMILIES = ("avx512", "avx10")
 
@@ -76,7 +76,7 @@ class MachineTarget:
 
 
 def host(vector_bytes: int | None = None) -> MachineTarget:
-    """What this process makes code for: this machine, or the level that GRADIR_CPU names.
+    """The target of this process: this machine, or the level that GRADIR_CPU names.
 
     `vector_bytes`, or the environment variable GRADIR_VECTOR_BYTES, asks for narrower vectors.
     """
@@ -136,7 +136,7 @@ def _target(level: str, vector_bytes: int | None) -> MachineTarget:
 
 
 def _features_of(level: str) -> dict[str, bool]:
-    """All features of the level, on, and those of the levels above, off."""
+    """Whether each feature is on: features of the level are, features of levels above not."""
     if level == _AARCH64:
         return {"neon": True, "fp-armv8": True}
     names = list(_X86_LEVELS)
@@ -145,7 +145,7 @@ def _features_of(level: str) -> dict[str, bool]:
 
 
 def _lacking(level: str, wanted: Mapping[str, bool]) -> tuple[str, ...]:
-    """What this machine would need to run code of a level."""
+    """The features that this machine would need to run code of a level."""
     if (level == _AARCH64) != _is_arm():
         return (f"the instructions of {_AARCH64 if level == _AARCH64 else 'x86-64'}",)
     _, has = _host_cpu()
@@ -186,7 +186,7 @@ def _cache_bytes(level: int, default: int) -> int:
 def _own_l3_bytes() -> int:
     """Bytes of all caches of the third level together.
 
-    A virtual machine tells those of a whole processor, of which it has a few cores.
+    A virtual machine with a few cores of a processor reports the caches of all.
     """
     told = _cache_bytes(3, DEFAULT_L3_BYTES) * _cache_copies(3)
     return min(told, MOST_L3_BYTES * (os.cpu_count() or 1))

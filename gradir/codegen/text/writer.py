@@ -1,8 +1,8 @@
 """The writer of LLVM functions: loads and stores, which are masked, strided, reversed, gathered.
 
 An element of kind i1 is a byte 0 or 1 in memory. A mask is the name of a vector of i1, or None
-where all lanes are active; lanes that are not active are neither read nor written. Nothing is
-assumed of the alignment but that of the element, except by streaming stores.
+where all lanes are active; lanes that are not active are neither read nor written. Accesses assume
+the alignment of the element, and only streaming stores assume more.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class FunctionWriter(Instructions):
     """Appends instructions that read and write memory."""
 
     def allocate(self, kind: str, count: int, alignment: int, hint: str = "slot") -> str:
-        """So many elements on the function's stack, written where the text stands."""
+        """`count` elements on the function's stack, allocated where the text stands."""
         type_ = llvm_type(memory_kind(kind))
         return self.emit(f"alloca [{count} x {type_}], align {alignment}", hint)
 
@@ -56,7 +56,7 @@ class FunctionWriter(Instructions):
         type_ = llvm_type(memory_kind(kind))
         return self.emit(f"{opcode} {type_}, ptr {pointer}, i64 {offset}", "p")
 
-    # Slots on the stack, vectors of which LLVM makes registers, or aligns as it likes.
+    # Slots on the stack hold vectors; LLVM makes registers of them, or aligns them as it likes.
 
     def new_slots(self, kind: str, lanes: int, count: int = 1, hint: str = "slot") -> str:
         type_ = llvm_type(kind, lanes)

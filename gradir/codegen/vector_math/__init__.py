@@ -86,8 +86,8 @@ def definitions(
     return [*used, *(text for text, _ in texts)]
 
 
-def call_often(text: str, requests: Iterable[Request], prefix: str, attributes: str) -> str:
-    """The text of a kernel, with functions of its own around those that it calls many times.
+def outline_calls(text: str, requests: Iterable[Request], prefix: str, attributes: str) -> str:
+    """The text of a kernel, with functions of its own around functions that it calls many times.
 
     So these are compiled once, not inlined at each call; `prefix` begins the functions' names.
     """

@@ -69,7 +69,7 @@ ERFC_LIMIT = {32: 10.1, 64: 27.3}  # erfc is zero from here on
 NORMAL_LIMIT = {32: 14.4, 64: 38.6}  # the normal distribution and its density are zero beyond
 INVERSE_ROOT_2_PI = 0.3989422804014327
 SQRT_HALF = 0.7071067811865476
-SQRT_HALF_REST = -4.833646656726457e-17  # what it is rounded by
+SQRT_HALF_REST = -4.833646656726457e-17  # sqrt(1/2) - SQRT_HALF
 
 
 def erf(x: LaneValue) -> LaneValue:
@@ -138,7 +138,7 @@ def normal_tail32(x: LaneValue) -> LaneValue:
 def normal_tail64(x: LaneValue) -> LaneValue:
     """As normal_tail32."""
     scaled = x * SQRT_HALF
-    # t and the quotient are corrected by the remainders of their divisions, of which there is one
+    # one division gives both reciprocals; its remainders correct t and the quotient
     near, steep = scaled + 4.0, fma(scaled, 2.0, 1.0)
     reciprocal = 1.0 / (near * steep)
     of_near, of_steep = steep * reciprocal, near * reciprocal

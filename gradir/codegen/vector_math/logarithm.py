@@ -130,7 +130,7 @@ def split(x: LaneValue) -> tuple[LaneValue, LaneValue]:
 
 
 def split_offset(bits: int) -> float:
-    """What `split_normal` adds to e."""
+    """The number that `split_normal` adds to e."""
     return 2.0 ** MANTISSA_BITS[bits] + EXPONENT_BIAS[bits]
 
 

@@ -1,4 +1,4 @@
-"""What not every target has an instruction for, as functions in LLVM text.
+"""Operations that some targets have no instruction for, as functions in LLVM text.
 
 Where a target lacks an instruction LLVM calls a library: one function for each lane, and some
 (`__truncsfbf2`) that no library has. `completed` gives a module functions of ours instead, with
@@ -9,7 +9,7 @@ the same bits at every level:
     @llvm.floor, ceil, trunc, round, roundeven          for targets that do not round
     @llvm.fma of f32                                    for targets without FMA
 
-What is left to libraries is `LIBRARY_FUNCTIONS`.
+Libraries have the others: `LIBRARY_FUNCTIONS`.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def _narrow_half(f: Lanes, x: LaneValue) -> LaneValue:
     size = bits & 0x7FFFFFFF
     odd = (size >> 13) & 1
     normal = (size + f.int_constant(((15 - 127) << 23) + 0xFFF) + odd) >> 13
-    # the last place of 0.5 is that of f16's subnormal numbers
+    # 0.5 and f16's subnormal numbers have the same last place
     small = (size.as_float() + 0.5).as_int() - f.int_constant(0x3F000000)
     finite = (size < f.int_constant((127 - 14) << 23)).select(small, normal)
     payload = ((size >> 13) & 0x3FF) | 0x7E00

@@ -3,9 +3,9 @@
 Moderate x: Cody and Waite's reduction, three fma with pi in three parts. The first is exact, as its
 result is below 2 and both terms are multiples of its last place. Larger x take a branch.
 
-In a loop whose next argument depends on this result the time is that of the longest chain of
-operations. So sin and cos keep off it what can wait (the third part of pi, the sign, signed zeros)
-and sum their polynomials as trees; that costs one unit in the last place, of below 3.
+In a loop whose next argument depends on this result the longest chain of operations is the time.
+So sin and cos keep the third part of pi, the sign and signed zeros off it, and sum polynomials as
+trees; that costs one unit in the last place, of below 3.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ def signed_sin(near: LaneValue, r: LaneValue, flip: LaneValue) -> LaneValue:
 def beyond_moderate(
     x: LaneValue, reduced: tuple[LaneValue, LaneValue, LaneValue], turns: int
 ) -> tuple[LaneValue, LaneValue, LaneValue]:
-    """The operands of `signed_sin`, right for huge x too: those of sin(x + turns * pi/2)."""
+    """The operands of `signed_sin` for sin(x + turns * pi/2), right for huge x too."""
     huge = ~(abs(x) < MODERATE[x.bits])
 
     def rare() -> tuple[LaneValue, LaneValue, LaneValue]:

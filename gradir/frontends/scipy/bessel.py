@@ -78,7 +78,7 @@ def _hankel(x: Any) -> tuple[Any, Any, Any, Any]:
 
 
 def _forward(order: Any, x: Any, first: Any, second: Any) -> Any:
-    """The value of an order >= 0 from those of orders 0 and 1 by the recurrence upwards."""
+    """The value of an order >= 0 from the values of orders 0 and 1 by the recurrence upwards."""
 
     def step(k: Any, pair: Any) -> Any:
         low, high = pair

@@ -84,7 +84,7 @@ def _cauchy_ppf(q: Any) -> Any:
 
 
 def _gumbel_rate(y: Any) -> Any:
-    """exp(-y), of which 2e4 is as good as infinity."""
+    """exp(-y), at most 2e4, which is as good as infinity."""
     return op.exp(-op.maximum(y, -10.0))
 
 

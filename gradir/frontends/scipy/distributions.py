@@ -1,7 +1,7 @@
-"""A distribution: its functions from those of the standard one, moved and scaled.
+"""A distribution: its functions from the standard distribution's, moved and scaled.
 
-Derivatives at an end of the support are those from inside. Outside of it, and where the value of a
-density, cdf or sf is that at infinity, they are 0; of nan, or where there is no value, nan.
+Derivatives at an end of the support come from inside. Outside of it, and where a density, cdf or sf
+has its value at infinity, they are 0; of nan, or where there is no value, nan.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def distribution(
 
     `formulas` are of the standard one, of y and the shapes; `support` gives its ends from the
     shapes, `safe` is a place inside of it, and `valid` tells shapes that there are. `integers`: the
-    densities are those of numbers, without a scale.
+    distribution is of integers, without a scale.
     """
     names = shapes.split()
     log = "logpmf" if integers else "logpdf"
@@ -132,7 +132,7 @@ def _public(
 
 @dataclass(frozen=True)
 class _Facts:
-    """What `distribution` is told, for all functions of one; `count` is that of the shapes."""
+    """The arguments of `distribution`, for all its functions; `count` is the number of shapes."""
 
     count: int
     support: Callable[..., tuple[Any, Any]]

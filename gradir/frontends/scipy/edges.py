@@ -1,4 +1,4 @@
-"""What functions are where their formula does not hold, with derivatives of every order.
+"""Values of functions where their formula does not hold, with derivatives of every order.
 
 A guard `where(is_inside, formula, number)` gives the right number and the slope 0. These give the
 right slope too: nan outside of a domain, infinite at an end where the function is vertical.
@@ -30,7 +30,7 @@ def undefined(made: Any, is_outside: Any, *arguments: Any) -> Tracer:
 def vertical(made: Any, is_end: Any, value: Any, sign: Any, distance: Any) -> Tracer:
     """`made`, but `value`, infinite or not, at an end, where all derivatives are infinite.
 
-    They have the signs of those of value + sign * sqrt(distance), a distance that is 0 there.
+    Their signs are the same as for value + sign * sqrt(distance), a distance that is 0 there.
     """
     return where(is_end, value + sign * op.sqrt(where(is_end, distance, 1.0)), made)
 

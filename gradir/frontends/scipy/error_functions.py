@@ -169,7 +169,7 @@ def _dawson(x: Any) -> Any:
 
 
 def dawsn(x: Any) -> Any:
-    """Dawson's integral, exp(-x * x) times that of exp(t * t) from 0 to x."""
+    """Dawson's integral: exp(-x * x) times the integral of exp(t * t) from 0 to x."""
     return in_float64(_dawson)(x)
 
 

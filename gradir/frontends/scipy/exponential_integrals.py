@@ -1,7 +1,7 @@
 """Exponential integrals: expn, exp1 and expi.
 
-expn is a sum of smooth terms, a series or an integral by `quadrature`, so that derivatives, of any
-order, are those of the terms; expi has its asymptotic series (DLMF 6.12.2) far out.
+expn is a sum of smooth terms, a series or an integral by `quadrature`, so that the terms are
+differentiated, to any order; expi has its asymptotic series (DLMF 6.12.2) far out.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ def gammaln(x: Any) -> Tracer:
 
 
 def gammasgn(x: Any) -> Tracer:
-    """The sign of gamma(x); 0 at -1, -2, ..., and that of x at 0.   vjp: zero"""
+    """The sign of gamma(x); 0 at -1, -2, ..., and the sign of x at 0.   vjp: zero"""
     value: Any = constant(floating(x))
     low = op.floor(value)
     is_odd = op.not_equal(op.remainder(low, 2), 0)
@@ -123,7 +123,7 @@ def poch(z: Any, m: Any) -> Tracer:
 
 
 def _over_sine(x: Any, sine: Any) -> Any:
-    """x / sine; where it is infinite, its derivatives are those of the divisor."""
+    """x / sine; where it is infinite, only the divisor has derivatives."""
     return where(op.equal(sine, 0), constant(x), x) / sine
 
 
@@ -269,8 +269,8 @@ def rgamma(z: Any) -> Tracer:
     nearest = op.round(low)
     sine = op.sin((low - nearest) * pi)
     is_odd = op.not_equal(op.remainder(nearest, 2), 0)
-    # gamma(1 - low) as a product, of which the sine may be small enough to leave a finite number;
-    # the logarithm of the largest one is enough for that of all numbers beside integers
+    # gamma(1 - low) as two factors: a small sine may leave a finite product. Its logarithm is cut
+    # where the product is infinite for every sine but 0
     largest = 1.95 * log(float(finfo(value.dtype).max))
     root = op.exp(op.minimum(op.lgamma(1 - low), largest) / 2)
     below = where(is_odd, -sine, sine) / pi * root * root

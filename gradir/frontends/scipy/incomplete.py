@@ -1,8 +1,8 @@
 """Incomplete gamma and beta functions.
 
 Both are a power times the integral of a smooth function that falls from 1 to below 1e-16, by Gauss
-and Legendre's rule: the terms of the sum are one reduction, and derivatives by all arguments, of
-any order, are those of the terms. Small exponents are raised by the recurrence first, so that
+and Legendre's rule: the terms of the sum are one reduction, and are differentiated by all
+arguments, to any order. Small exponents are raised by the recurrence first, so that
 the function is smooth at its end too. No end of a domain is a case of its own: the power is 0 there
 and has the derivatives of a power.
 """
@@ -39,7 +39,7 @@ def valid_or_nan(x: Any, is_valid: Any) -> Any:
 def _cut(slope: Any, curve: Any) -> Any:
     """u > 0 with slope * u + curve * u * u = DEPTH, for curve >= 0, not both 0.
 
-    No derivative flows through it: that of an integral by an end where there is nothing is 0.
+    No derivative flows through it: an integral's derivative by an end is its integrand, 0 there.
     """
     root = op.sqrt(slope * slope + 4 * DEPTH * curve)
     by_slope, by_curve = 2 * DEPTH / (slope + root), (root - slope) / (2 * curve)
@@ -54,7 +54,7 @@ def _log_ratio(apart: Any, ratio: Any) -> Any:
 
 
 def raised(base: Any, exponent: Any, logarithm: Any) -> Any:
-    """base**exponent * exp(logarithm), of which a factor alone may be above or below all numbers.
+    """base**exponent * exp(logarithm); a factor alone may be above or below all numbers.
 
     With the derivatives of a power at a base of 0.
     """
@@ -64,7 +64,7 @@ def raised(base: Any, exponent: Any, logarithm: Any) -> Any:
 
 
 def _base(is_power: Any, x: Any, is_large: Any, logarithm: Any) -> tuple[Any, Any]:
-    """What of x**a is a power's base, and the logarithm that a base of x times a number lacks.
+    """The base of x**a as a power, and the logarithm that a base of x times a number lacks.
 
     Where a is large the number is exp(logarithm), so that base**a is not below all numbers. It
     counts as one for derivatives: the base, which may be 0, is moved by x alone.
@@ -126,7 +126,7 @@ def _both_gammas(a: Any, x: Any) -> tuple[Any, Any]:
 
 
 def _log_of_one(is_wanted: Any, base: Any, exponent: Any, rest: Any, total: Any) -> Any:
-    """log of base**exponent * exp(rest) * total where that is wanted, else that of 1 less it."""
+    """log of base**exponent * exp(rest) * total where that is wanted, else log of 1 less it."""
     logarithm = exponent * op.log(where(is_wanted, base, 1.0)) + rest + op.log(total)
     part = raised(where(is_wanted, 1.0, base), exponent, rest) * total
     return where(is_wanted, logarithm, op.log1p(-where(is_wanted, 0.0, part)))

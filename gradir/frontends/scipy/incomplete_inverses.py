@@ -1,7 +1,7 @@
 """Inverses of incomplete gamma and beta functions.
 
-They are found by Newton's steps within a bracket that halves where a step leaves it. Their
-derivatives are those of implicit functions, by the derivatives of what they invert.
+They are found by Newton's steps within a bracket that halves where a step leaves it, and are
+differentiated as implicit functions, by the derivatives of the functions that they invert.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def _apart(part: Any, wanted: Any) -> Any:
 
 
 def _inverse_gamma(a: Any, p: Any, q: Any) -> Any:
-    """x with gammainc(a, x) = p and gammaincc(a, x) = q, of which the smaller one counts."""
+    """x with gammainc(a, x) = p and gammaincc(a, x) = q; the smaller one counts."""
     is_low = p < q
 
     def slope(s: Any) -> tuple[Any, Any]:

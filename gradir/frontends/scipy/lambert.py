@@ -76,7 +76,7 @@ def _lambert_lower(z: Any) -> Any:
 def _slope_of_lower(w: Any, z: Any) -> Any:
     is_end = z == 0
     below = gnp.where(is_end, -2.0, w)
-    # at 0 that of a root, -inf as its other derivatives
+    # at 0 a root's slope, -inf like its other derivatives
     at_end = -(gnp.where(is_end, -z, 1.0) ** -0.5)
     return gnp.where(is_end, at_end, 1 / (gnp.exp(below) * (1 + below)))
 

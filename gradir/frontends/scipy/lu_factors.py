@@ -1,7 +1,7 @@
 """gradir.scipy.linalg.lu, lu_factor and lu_solve: LU factors with partial pivoting.
 
-The order of the rows is a constant to derivatives, which are those of the factors for that order:
-where two pivots are equally large, those of the first one, which is taken.
+The order of the rows is a constant to derivatives: factors are differentiated in the order taken,
+which is the first one where two pivots are equally large.
 """
 
 from __future__ import annotations

@@ -162,7 +162,7 @@ def _k_integral(x: Any) -> tuple[Any, Any]:
 
 
 def _upwards(n: Any, x: Any, first: Any, second: Any) -> Any:
-    """K of an order >= 0 from those of orders 0 and 1."""
+    """K of an order >= 0 from K of orders 0 and 1."""
 
     def step(k: Any, pair: Any) -> Any:
         low, high = pair

@@ -63,7 +63,7 @@ def _normal(x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False
 
 
 def _pseudo_determinant(spread: Any) -> tuple[Any, Any, Any]:
-    """What counts as 0 of the eigenvalues, their number above, and the sum of their logarithms.
+    """The bound below which eigenvalues are 0, the number above, and the sum of their logarithms.
 
     By eigenvalues alone, whose derivatives exist where they are equal.
     """

@@ -3,7 +3,7 @@
 Runge-Kutta steps of order 5 with an error estimate of order 4 (Dormand & Prince, "A family of
 embedded Runge-Kutta formulae", J. Comp. Appl. Math. 6, 1980), in a while_loop whose steps end at
 each time of t. The lengths of steps are constants to derivatives, but for those that end at a time:
-the gradient is that of the steps taken.
+the gradient differentiates the steps taken.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _STAGES: tuple[tuple[float, ...], ...] = (
 )
 _PLACES = (1 / 5, 3 / 10, 4 / 5, 8 / 9, 1.0, 1.0)
 _ERROR = (71 / 57600, 0.0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40)
-"""The result of order 5 less that of order 4."""
+"""The result of order 5 less the result of order 4."""
 _TOLERANCE = 1.49012e-8
 _SAFETY, _LEAST, _MOST = 0.9, 0.2, 10.0
 """Of the next step over this one: the share that is taken, and its bounds."""

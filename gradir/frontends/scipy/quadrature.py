@@ -1,6 +1,6 @@
 """Integrals of smooth functions by Gauss and Legendre's rule: a sum of terms, one reduction.
 
-Derivatives by all values that the function reads, of any order, are those of the terms.
+The terms are differentiated by all values that the function reads, to any order.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _NODES = 64
 
 @cache
 def rule() -> tuple[Any, Any]:
-    """Places in [0, 1] and weights: NumPy's, after Newton's steps in 30 digits, as those near the
-    ends lack some."""
+    """Places in [0, 1] and weights: NumPy's, after Newton's steps in 30 digits, as numbers near
+    the ends lack some."""
     found: list[tuple[float, float]] = []
     with localcontext() as context:
         context.prec = 30

@@ -51,8 +51,8 @@ def _sine_integrals(x: Any) -> tuple[Any, Any]:
     return gnp.where(is_near, low, high), gnp.where(is_near, low_c, high_c)
 
 
-# Each integral has a derivative of its own: one for both would give that of Ci at 0, which is
-# infinite, to Si too, times 0. Their common parts are computed once after inlining.
+# Each integral has a derivative of its own: one for both would give Ci's at 0, which is infinite,
+# to Si too, times 0. Their common parts are computed once after inlining.
 @custom_jvp
 def _si(x: Any) -> Any:
     made, _ = _sine_integrals(x)

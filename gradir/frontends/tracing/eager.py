@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from xdsl.ir import Attribute, Block, SSAValue
 
-from gradir.dialects.base.deferred import deferred
 from gradir.dialects.base.interfaces import TensorOp
+from gradir.dialects.base.lazy_function import lazy_function
 from gradir.dialects.base.shapes import AnyTensor
 from gradir.frontends.tracing.replays import Records, like, own, signature
 from gradir.frontends.tracing.source_locations import called_from, location, refusal
@@ -26,7 +26,7 @@ from gradir.frontends.tracing.tracing import ENDED, Trace, Unwritten, running, t
 if TYPE_CHECKING:
     from gradir.interpreter.interpreter import values_of
 else:
-    values_of = deferred("gradir.interpreter.interpreter", "values_of")
+    values_of = lazy_function("gradir.interpreter.interpreter", "values_of")
 
 Array = np.ndarray[Any, Any]
 

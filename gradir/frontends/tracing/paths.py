@@ -14,8 +14,8 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from gradir.dialects.array.creation import numpy_dtype
-from gradir.dialects.base.deferred import deferred
 from gradir.dialects.base.diagnostics import LocatedError
+from gradir.dialects.base.lazy_function import lazy_function
 from gradir.dialects.base.shapes import element_of
 from gradir.errors import ExecutionError
 from gradir.passes.analysis.call_graph import called_name, callees_first
@@ -23,7 +23,7 @@ from gradir.passes.analysis.call_graph import called_name, callees_first
 if TYPE_CHECKING:
     from gradir.interpreter.interpreter import run_ops
 else:
-    run_ops = deferred("gradir.interpreter.interpreter", "run_ops")
+    run_ops = lazy_function("gradir.interpreter.interpreter", "run_ops")
 
 Array = np.ndarray[Any, Any]
 

@@ -21,8 +21,8 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.traits import Pure
 
 from gradir.dialects.array.creation import numpy_dtype
-from gradir.dialects.base.deferred import deferred
 from gradir.dialects.base.interfaces import TensorOp
+from gradir.dialects.base.lazy_function import lazy_function
 from gradir.dialects.base.shapes import AnyTensor, shape_of, tensor
 from gradir.frontends.tracing.default_types import default_element
 from gradir.frontends.tracing.spec import element_named
@@ -32,8 +32,8 @@ from gradir.frontends.tracing.tracing import Unwritten, running
 if TYPE_CHECKING:
     from gradir.interpreter.interpreter import cast_to, values_of
 else:
-    cast_to = deferred("gradir.interpreter.interpreter", "cast_to")
-    values_of = deferred("gradir.interpreter.interpreter", "values_of")
+    cast_to = lazy_function("gradir.interpreter.interpreter", "cast_to")
+    values_of = lazy_function("gradir.interpreter.interpreter", "values_of")
 
 Array = np.ndarray[Any, Any]
 

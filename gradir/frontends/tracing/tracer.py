@@ -21,8 +21,8 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from gradir.dialects.array.creation import numpy_dtype
-from gradir.dialects.base.deferred import deferred
 from gradir.dialects.base.extents import Extent
+from gradir.dialects.base.lazy_function import lazy_function
 from gradir.dialects.base.shapes import AnyTensor, shape_of
 from gradir.frontends.tracing.memory import ArrayMemory, View, is_argument, refresh
 from gradir.frontends.tracing.object_arrays import ZEROS, array_of, method_of
@@ -46,7 +46,7 @@ from gradir.runtime.row_slices import RowSlices
 if TYPE_CHECKING:
     from gradir.frontends.tracing.tracing import Trace, tracing
 else:
-    tracing = deferred("gradir.frontends.tracing.tracing", "tracing")
+    tracing = lazy_function("gradir.frontends.tracing.tracing", "tracing")
 
 _NO_VALUE = "{what}: a traced array has no value yet; {way_out}"
 _CHOICE = (

@@ -21,10 +21,10 @@ from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.array.creation import ConstantOp, FullOp, numpy_dtype
 from gradir.dialects.base.attributes import Plain, attribute
-from gradir.dialects.base.deferred import deferred
 from gradir.dialects.base.diagnostics import VerifyError
 from gradir.dialects.base.extents import Condition, Extent
 from gradir.dialects.base.interfaces import TensorOp
+from gradir.dialects.base.lazy_function import lazy_function
 from gradir.dialects.base.shapes import (
     AnyTensor,
     element_of,
@@ -48,7 +48,7 @@ from gradir.passes.analysis.regions import MAX_REGION_DEPTH
 if TYPE_CHECKING:
     from gradir.passes.verify.own_rules import check_once
 else:
-    check_once = deferred("gradir.passes.verify.own_rules", "check_once")
+    check_once = lazy_function("gradir.passes.verify.own_rules", "check_once")
 
 OpT = TypeVar("OpT", bound=Operation)
 

@@ -18,7 +18,7 @@ from xdsl.dialects.func import CallOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from gradir.dialects.array.creation import numpy_dtype
-from gradir.dialects.base.deferred import deferred
+from gradir.dialects.base.lazy_function import lazy_function
 from gradir.dialects.base.op_rules import is_inactive
 from gradir.dialects.base.shapes import element_of, is_float, is_open, is_tensor
 from gradir.dialects.comm.comm_op import GroupOp
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from gradir.frontends.tracing.tracing import Trace
     from gradir.interpreter.interpreter import run_ops
 else:
-    run_ops = deferred("gradir.interpreter.interpreter", "run_ops")
+    run_ops = lazy_function("gradir.interpreter.interpreter", "run_ops")
 
 Array = np.ndarray[Any, Any]
 Moving = Callable[[Tree], Collection[int]]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import gradir.frontends.functions.numpy as gnp
-from gradir.dialects.base.deferred import deferred
+from gradir.dialects.base.lazy_function import lazy_function
 from gradir.dialects.base.shapes import is_float
 from gradir.frontends.functions.arguments import checked, floating, one_of
 from gradir.frontends.functions.promotion import converted
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from gradir.frontends.transforms.flow import scan
     from gradir.frontends.transforms.jit import jit
 else:
-    scan = deferred("gradir.frontends.transforms.flow", "scan")
-    jit = deferred("gradir.frontends.transforms.jit", "jit")
+    scan = lazy_function("gradir.frontends.transforms.flow", "scan")
+    jit = lazy_function("gradir.frontends.transforms.jit", "jit")
 
 # In place of log(0): sums of its exponentials are 0, and their derivatives no nan.
 _NEVER = -1e30

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from gradir.dialects.array.comparison import WhereOp
-from gradir.dialects.base.deferred import deferred
+from gradir.dialects.base.lazy_function import lazy_function
 from gradir.dialects.base.shapes import is_float
 from gradir.frontends.functions import numpy as gnp
 from gradir.frontends.functions.arguments import axis_of
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from gradir.frontends.transforms.jit import jit
     from gradir.frontends.transforms.vmap import vmap
 else:
-    vmap = deferred("gradir.frontends.transforms.vmap", "vmap")
-    while_loop = deferred("gradir.frontends.transforms.flow", "while_loop")
-    jit = deferred("gradir.frontends.transforms.jit", "jit")
+    vmap = lazy_function("gradir.frontends.transforms.vmap", "vmap")
+    while_loop = lazy_function("gradir.frontends.transforms.flow", "while_loop")
+    jit = lazy_function("gradir.frontends.transforms.jit", "jit")
 
 
 @public

@@ -1,9 +1,9 @@
-"""Functions whose modules are imported at their first call: parts that most programs do not need.
+"""Functions whose modules are imported at the first call: parts that most programs do not need.
 
 if TYPE_CHECKING:
     from gradir.text.parser import parse_module
 else:
-    parse_module = deferred("gradir.text.parser", "parse_module")
+    parse_module = lazy_function("gradir.text.parser", "parse_module")
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-__all__ = ["deferred"]
+__all__ = ["lazy_function"]
 
 
-def deferred(module: str, name: str) -> Callable[..., Any]:
+def lazy_function(module: str, name: str) -> Callable[..., Any]:
     """The function of a module, which its first call imports."""
     found: list[Callable[..., Any]] = []
 

@@ -2,10 +2,9 @@
 
 A process imports its library, and arrays of NumPy; then the clock starts: `jit` of value and
 gradient, and one call. So the modules that a first compilation loads count. gradir and JAX take
-turns; the table has the medians, their ratio, and LLVM's share of gradir's time. `--stages` prints
-where gradir's time goes in one process.
+turns; the table has medians, their ratio, and LLVM's part of gradir's time, summed over threads.
 
-    .venv/bin/python benchmarks/first_calls.py [--only TEXT ...] [--rounds N] [--stages]
+    .venv/bin/python benchmarks/first_calls.py [--only TEXT ...] [--rounds N]
 """
 
 from __future__ import annotations
@@ -29,13 +28,13 @@ from rows.libraries import Model, in_gradir, in_jax
 from rows.timing import llvm_seconds
 
 THREADS = 2
-CHAIN, LAYERS, TERMS = 1000, 250, 1000
+CHAIN, LAYERS, TERMS, ODE_STEPS = 1000, 250, 1000, 1000
 GRID, HEAT_STEPS = 32, 100
 LIBRARIES = ("gradir", "jax")
 STARTS = {"gradir": "import gradir, gradir.numpy, gradir.nn", "jax": "import jax, jax.numpy"}
 
 
-# Programs of the issue that no other row has, by the names that all libraries share.
+# Programs that no other benchmark has, by the names that all libraries share.
 
 
 def tiny(xp: Any, x: Any) -> Any:
@@ -90,7 +89,7 @@ def ode(xp: Any, y: Any, w: Any) -> Any:
     def step(y: Any, _: Any) -> Any:
         return y + 1e-4 * (w * xp.sin(y) - y), None
 
-    return xp.scan(step, y, None, 1000)[0]
+    return xp.scan(step, y, None, ODE_STEPS)[0]
 
 
 def leaves(xp: Any, *xs: Any) -> Any:
@@ -100,7 +99,7 @@ def leaves(xp: Any, *xs: Any) -> Any:
         after = (*xs[1:], xs[0])
         return tuple(x + 1e-2 * (xp.sin(y) - x) for x, y in zip(xs, after, strict=True)), None
 
-    return sum(xp.scan(step, xs, None, 614)[0])
+    return sum(xp.scan(step, xs, None, loops.SCANNED)[0])
 
 
 def checkpointed(xp: Any, x: Any, *weights: Any) -> Any:
@@ -153,6 +152,7 @@ class FirstCall:
 
 
 ROWS = (
+    # modules that a first compilation loads count here, and in all other rows
     FirstCall("tiny function", tiny, lambda: numbers(16)[:1]),
     FirstCall("softmax", sweeps.weighted_softmax, lambda: small_matrix(2)),
     FirstCall("logsumexp", sweeps.summed_logsumexp, lambda: small_matrix(1)),

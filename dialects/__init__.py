@@ -1,6 +1,9 @@
 """The IR. Loading it registers the operators of values and the rules of foreign ops."""
 
+from gradir.dialects.base.identity import compare_in_c
 from gradir.dialects.base.lazy_formats import lazy_formats
+
+compare_in_c()
 
 with lazy_formats():
     from gradir.dialects.foreign import (

@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from xdsl.dialects.builtin import DenseArrayBase, i32
 from xdsl.ir import Operation
+from xdsl.ir.core import SSAValues
 from xdsl.irdl import AttrSizedOperandSegments
 
 SIZES = AttrSizedOperandSegments.attribute_name
@@ -45,8 +46,8 @@ class OperandSegment:
             return self
         sizes = cast(DenseArrayBase, op.properties[SIZES])
         # the tuple itself, not a view of it that is made at each access
-        operands = op._operands
-        return operands[_slices(sizes.data.data)[self.index]]
+        group = tuple.__getitem__(op._operands, _slices(sizes.data.data)[self.index])
+        return SSAValues(group)
 
 
 def read_quickly(op_class: type[Operation], *names: str) -> None:

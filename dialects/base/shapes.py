@@ -34,6 +34,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.base.extent_values import read_extent
 from gradir.dialects.base.extents import is_extent, is_same
+from gradir.dialects.base.kept_facts import kept_fact
 
 DYNAMIC = DYNAMIC_INDEX
 AnyTensor = TensorType[Attribute]
@@ -110,6 +111,7 @@ def is_scalar(type_: Attribute) -> bool:
     return is_float(type_) or isinstance(type_, IntegerType | IndexType)
 
 
+@kept_fact
 def shape_of(type_: Attribute) -> tuple[int, ...]:
     """The extents of a tensor type; DYNAMIC where not known, an Extent where it has a name.
 
@@ -126,6 +128,7 @@ def open_shape(type_: Attribute) -> tuple[int, ...]:
     return cast(AnyTensor, type_).get_shape()
 
 
+@kept_fact
 def is_open(type_: Attribute) -> bool:
     """Whether a type is a tensor type with an extent that is no number: unknown, or a name."""
     return is_tensor(type_) and DYNAMIC in open_shape(type_)
@@ -180,6 +183,7 @@ def require_size(type_: AnyTensor) -> None:
         raise VerifyException(f"a tensor must take less than 2**62 bytes, got {type_}")
 
 
+@kept_fact
 def is_static(type_: Attribute) -> bool:
     return DYNAMIC not in shape_of(type_)
 

@@ -89,4 +89,4 @@ class SlicesType(ParametrizedAttribute, TypeAttribute):
 
 
 def is_slices(type_: Attribute) -> TypeGuard[SlicesType]:
-    return isinstance(type_, SlicesType)
+    return type(type_) is SlicesType

@@ -132,7 +132,7 @@ def _bound(number: int | None) -> Bound:
 
 
 def is_tape(type_: Attribute) -> bool:
-    return isinstance(type_, TapeType)
+    return type(type_) is TapeType
 
 
 def record_bytes(type_: TapeType) -> int:

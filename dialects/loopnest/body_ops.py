@@ -46,6 +46,7 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from gradir.dialects.base.kept_facts import kept_fact
 from gradir.dialects.base.shapes import as_integer_type
 from gradir.dialects.loopnest.text import print_attributes_and_body
 
@@ -62,6 +63,7 @@ class WritesBuffers(MemoryEffect):
         return set(map(EffectInstance, kinds))
 
 
+@kept_fact
 def scalar_type(element: Attribute) -> Attribute:
     """The type of one element inside a body: arith knows signless integers only, so ui8 is i8."""
     integer = as_integer_type(element)

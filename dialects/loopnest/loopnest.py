@@ -65,6 +65,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.base.access import Access, access_of
 from gradir.dialects.base.attributes import integers_of
+from gradir.dialects.base.kept_facts import kept_fact
 from gradir.dialects.base.segments import SIZES, read_quickly, segment_sizes
 from gradir.dialects.loopnest import body_ops, buffer_ops, special
 from gradir.dialects.loopnest.body_ops import (
@@ -119,27 +120,35 @@ def _maps(accesses: tuple[Access | None, ...]) -> ArrayAttr[Attribute]:
     return ArrayAttr(UnitAttr() if a is None else AffineMapAttr(a.to_map()) for a in accesses)
 
 
-# By the identity of the array, which stands beside its accesses: to hash it is to walk it.
-_ACCESSES: dict[int, tuple[Attribute, tuple[Access | None, ...]]] = {}
-_MOST_ACCESSES = 4096
-
-
+@kept_fact
 def _accesses(maps: Attribute) -> tuple[Access | None, ...]:
     """The accesses of a property of maps: `_maps`, back."""
-    known = _ACCESSES.get(id(maps))
-    if known is not None and known[0] is maps:
-        return known[1]
     entries = cast(ArrayAttr[Attribute], maps)
-    found = tuple(access_of(m.data) if isinstance(m, AffineMapAttr) else None for m in entries)
-    if len(_ACCESSES) >= _MOST_ACCESSES:
-        _ACCESSES.clear()
-    _ACCESSES[id(maps)] = maps, found
-    return found
+    return tuple(access_of(m.data) if isinstance(m, AffineMapAttr) else None for m in entries)
 
 
 @lru_cache(maxsize=4096)
 def _pads(values: tuple[Attribute | None, ...]) -> ArrayAttr[Attribute]:
     return ArrayAttr(UnitAttr() if p is None else p for p in values)
+
+
+@kept_fact
+def _pads_of(pads: Attribute) -> tuple[Attribute | None, ...]:
+    """`_pads`, back."""
+    entries = cast(ArrayAttr[Attribute], pads)
+    return tuple(None if isinstance(p, UnitAttr) else p for p in entries)
+
+
+@kept_fact
+def _names_of(names: Attribute) -> tuple[str, ...]:
+    """`_names`, back."""
+    return tuple(name.data for name in cast(ArrayAttr[StringAttr], names))
+
+
+@kept_fact
+def _numbers_of(numbers: Attribute) -> tuple[int, ...]:
+    """`_numbers`, back."""
+    return tuple(integers_of(cast(DenseArrayBase, numbers)))
 
 
 @lru_cache(maxsize=4096)
@@ -237,7 +246,7 @@ class LoopOp(IRDLOperation, ABC):
     @property
     def extents(self) -> tuple[int, ...]:
         """The number of iterations of each dimension."""
-        return tuple(integers_of(self.bounds))
+        return _numbers_of(self.properties["bounds"])
 
     @property
     def input_accesses(self) -> list[Access | None]:
@@ -246,7 +255,7 @@ class LoopOp(IRDLOperation, ABC):
 
     @property
     def input_pads(self) -> list[Attribute | None]:
-        return [None if isinstance(p, UnitAttr) else p for p in self.pads]
+        return list(_pads_of(self.properties["pads"]))
 
     @property
     def output_accesses(self) -> list[Access]:
@@ -254,7 +263,7 @@ class LoopOp(IRDLOperation, ABC):
 
     @property
     def output_combiners(self) -> list[str]:
-        return [c.data for c in self.combiners]
+        return list(_names_of(self.properties["combiners"]))
 
     @property
     def output_types(self) -> list[Attribute]:
@@ -264,7 +273,7 @@ class LoopOp(IRDLOperation, ABC):
     @property
     def starting_outputs(self) -> list[int]:
         """The outputs that start from `inits` (tensors) or from their buffer's contents."""
-        return integers_of(self.init_outputs)
+        return list(_numbers_of(self.properties["init_outputs"]))
 
     @property
     def output_list(self) -> list[Output]:

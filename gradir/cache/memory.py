@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
+from contextlib import suppress
 from typing import Generic, TypeVar
 
 from gradir.forking import RenewedLock, short_lock
@@ -37,9 +38,8 @@ class Store(Generic[KeyT, MadeT]):
         found = self._made.get(key)
         if self._most is None or found is None:
             return found
-        with _ordering:
-            if key in self._made:
-                self._made.move_to_end(key)
+        with _ordering, suppress(KeyError):  # another thread may have dropped it
+            self._made.move_to_end(key)
         return found
 
     def find_or_make(self, key: KeyT, make: Callable[[], MadeT]) -> MadeT:

@@ -5,10 +5,11 @@ Repeated layers have equal keys, so that their code is emitted once and called s
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
+from gradir.dialects.base.kept_facts import number_of
 from gradir.dialects.base.segments import SIZES
 from gradir.dialects.loopnest.loopnest import ContractOp, KernelOp
 
@@ -18,20 +19,25 @@ def kernel_key(op: KernelOp, buffers: Sequence[Hashable]) -> Hashable:
 
     Only which operands share a buffer enters, since a kernel may rely on distinct ones.
     """
-    types = tuple(operand.type for operand in op.operands)
-    return op.name, types, _pattern(buffers), tuple(sorted(op.properties.items())), _body_key(op)
+    types = tuple([number_of(operand.type) for operand in op.operands])
+    return op.name, types, _pattern(buffers), _named_numbers(op.properties), _body_key(op)
 
 
 def plan_key(op: ContractOp) -> Hashable:
     """The key of a contraction on tensors or buffers, whatever scratch memory it has."""
-    properties = sorted((name, p) for name, p in op.properties.items() if name != SIZES)
+    properties = {name: value for name, value in op.properties.items() if name != SIZES}
     return (
-        tuple(value.type for value in op.inputs),
-        tuple(op.output_types),
+        tuple([number_of(value.type) for value in op.inputs]),
+        tuple(map(number_of, op.output_types)),
         _pattern((*op.inputs, *op.outputs)),
-        tuple(properties),
+        _named_numbers(properties),
         _body_key(op),
     )
+
+
+def _named_numbers(attributes: Mapping[str, Attribute]) -> Hashable:
+    """Attributes by name, for a key."""
+    return tuple([(name, number_of(attributes[name])) for name in sorted(attributes)])
 
 
 def _pattern(buffers: Sequence[Hashable]) -> Hashable:
@@ -47,19 +53,14 @@ def _body_key(op: Operation) -> Hashable:
     for inner in op.walk():
         if inner is not op:
             key.append((inner.name, tuple(numbers.get(v, id(v)) for v in inner.operands)))
-            key.append((tuple(sorted(inner.properties.items(), key=_first)),))
-            key.append(tuple(sorted(inner.attributes.items(), key=_first)))
+            key += (_named_numbers(inner.properties), _named_numbers(inner.attributes))
             key.append(len(inner.regions))
             for result in inner.results:
                 numbers[result] = len(numbers)
-                key.append(result.type)
+                key.append(number_of(result.type))
         for region in inner.regions:
             for block in region.blocks:
                 for argument in block.args:
                     numbers[argument] = len(numbers)
-                    key.append(argument.type)
+                    key.append(number_of(argument.type))
     return tuple(key)
-
-
-def _first(item: tuple[str, object]) -> str:
-    return item[0]

@@ -14,6 +14,7 @@ from xdsl.traits import ConstantLike
 
 from gradir.dialects.base.access import Access
 from gradir.dialects.base.interfaces import has_trait, is_terminator
+from gradir.dialects.base.kept_facts import kept_fact
 from gradir.dialects.base.shapes import byte_size, element_of, is_static, is_tensor, shape_of
 from gradir.dialects.base.slice_type import is_slices
 from gradir.dialects.grad.tape import TapeNewOp, TapeType, record_bytes
@@ -119,6 +120,7 @@ def bytes_of(value: SSAValue) -> int:
     return bytes_of_type(value.type)
 
 
+@kept_fact
 def bytes_of_type(type_: Attribute) -> int:
     """The bytes of a tensor type of static shape, or of both tensors of row slices; 0 for other
     types."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from xdsl.dialects import memref, scf, tensor
@@ -18,6 +17,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 
 from gradir.dialects.base.access import Access
+from gradir.dialects.base.kept_facts import kept_fact
 from gradir.dialects.base.segments import SIZES, segment_sizes
 from gradir.dialects.base.shapes import element_of, is_tensor, shape_of
 from gradir.dialects.loopnest.buffer_ops import WindowOp
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from gradir.passes.buffers.tapes import Tapes
 
 
-@lru_cache(maxsize=4096)
+@kept_fact
 def buffer_type(type_: Attribute) -> MemRefType[Attribute]:
     return MemRefType(element_of(type_), shape_of(type_))
 

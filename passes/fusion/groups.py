@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from itertools import accumulate, count
 from math import prod
+from typing import cast
 
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
@@ -327,8 +328,8 @@ class Grouping:
         return all(late.inputs[value] and _writes_in_place(value) for value in read)
 
     def _group_of(self, value: SSAValue) -> FusionGroup | None:
-        owner = value.owner
-        return self.group_of.get(owner) if isinstance(owner, Operation) else None
+        # an argument's owner is a block, which has no group
+        return self.group_of.get(cast(Operation, value.owner))
 
     def _between(self, early: FusionGroup, late: FusionGroup) -> bool:
         """A third group lies between the two by dependence: merging would make a cycle."""

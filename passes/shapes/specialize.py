@@ -153,17 +153,14 @@ def waits_for_shapes(
     functions: dict[str, FuncOp], custom: Mapping[str, CustomVjpOp], root: FuncOp
 ) -> bool:
     """Whether a function or a callee has to be specialized."""
-    closed: set[Attribute] = set()
     for function in reachable(functions, custom, root):
         for op in function.walk():
             if isinstance(op, DerivativeOp | ExtentOp):
                 return True
             blocks = (block for region in op.regions for block in region.blocks)
             for value in (*op.results, *(a for block in blocks for a in block.args)):
-                if value.type not in closed:
-                    if is_open(value.type):
-                        return True
-                    closed.add(value.type)
+                if is_open(value.type):
+                    return True
     return False
 
 

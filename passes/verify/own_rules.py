@@ -11,6 +11,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.base.diagnostics import VerifyError
 from gradir.dialects.base.interfaces import TensorOp
+from gradir.dialects.base.kept_facts import number_of
 from gradir.dialects.base.shapes import has_open_types
 from gradir.dialects.foreign.elements import verify_elements
 from gradir.passes.verify.attributes import verify_attributes, verify_float_types
@@ -30,9 +31,12 @@ def check_once(op: Operation) -> None:
         _check(op)
         return
     facts = (
-        type(op), tuple([o.type for o in op.operands]), tuple([r.type for r in op.results]),
-        tuple(op.properties.items()), tuple(op.attributes.items()),
-    )  # fmt: skip
+        type(op),
+        tuple([number_of(o.type) for o in op.operands]),
+        tuple([number_of(r.type) for r in op.results]),
+        tuple([(name, number_of(value)) for name, value in op.properties.items()]),
+        tuple([(name, number_of(value)) for name, value in op.attributes.items()]),
+    )
     if facts not in _RIGHT:
         _check(op)
         if len(_RIGHT) >= _MOST_RIGHT:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 
 from gradir.codegen.text.functions import METADATA
 from gradir.codegen.text.kernel import Kernel
+from gradir.codegen.text.polls import POLL_DECLARATION
 from gradir.codegen.text.target import MachineTarget
 from gradir.codegen.vector_math import Request, definitions
 from gradir.codegen.vector_math.target_functions import completed
@@ -34,7 +35,8 @@ class ModuleWriter:
 
     def add_kernel(self, kernel: Kernel) -> None:
         """Take a kernel, and hand out the group that it completes."""
-        self.add([kernel.text], kernel.functions)
+        declared = [POLL_DECLARATION] if kernel.polls else []
+        self.add([*declared, kernel.text], kernel.functions)
         self._open_bytes += len(kernel.text)
         if self._open_bytes >= GROUP_BYTES:
             text = self._module()

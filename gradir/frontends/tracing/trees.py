@@ -19,6 +19,14 @@ from gradir.frontends.tracing.nodes import NODES, parts
 from gradir.runtime.row_slices import RowSlices
 
 
+def _count_leaves(trees: tuple[Tree, ...]) -> int:
+    """The leaves of several trees, most of which are leaves themselves."""
+    plain = trees.count(LEAF)
+    if plain == len(trees):
+        return plain
+    return sum(tree.leaf_count for tree in trees)
+
+
 class Tree(NamedTuple):
     """The nesting of leaves: `kind` is the container, None for a leaf.
 
@@ -33,12 +41,14 @@ class Tree(NamedTuple):
     @property
     def leaf_count(self) -> int:
         """The number of leaves."""
-        return 1 if self.kind is None else sum(child.leaf_count for child in self.children)
+        if self.kind is None:
+            return 1
+        return _count_leaves(self.children)
 
     def places(self, child: int) -> range:
         """The places of a child's leaves among all; a negative child counts from the end."""
         at = child % len(self.children)
-        start = sum(each.leaf_count for each in self.children[:at])
+        start = _count_leaves(self.children[:at])
         return range(start, start + self.children[at].leaf_count)
 
     def build(self, leaves: Sequence[Any]) -> Any:

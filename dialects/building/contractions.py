@@ -9,7 +9,7 @@ share them, too. Bounds and roles alone say so.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from math import prod
 
@@ -47,7 +47,7 @@ def contract(
     total = _emit_parts(emitter, cut, letters, reads[:2], accumulator)
     sums, free = Read(total, Access.identity(cut.first)), cut.free_access
     others = [_through(read, free) for read in reads[2:]]
-    results = [replace(output, access=output.access.compose(free)) for output in outputs]
+    results = [output._replace(access=output.access.compose(free)) for output in outputs]
     return nest(emitter, cut.free, [sums, *others], results, body)
 
 
@@ -135,7 +135,7 @@ def _emit_sum(
 
 def _through(read: Read, inner: Access) -> Read:
     """A read of other dimensions, from which `inner` gives its own."""
-    return replace(read, access=read.access and read.access.compose(inner))
+    return read._replace(access=read.access and read.access.compose(inner))
 
 
 def _dims(num_dims: int) -> list[Row]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import cast
+from typing import NamedTuple, cast
 
 from xdsl.dialects.builtin import ArrayAttr, FusedLoc, LocationAttr, NoneAttr, StringAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -22,8 +21,7 @@ from gradir.dialects.loopnest.loopnest import (
 )
 
 
-@dataclass(frozen=True)
-class Read:
+class Read(NamedTuple):
     """An input of a nest: a value, its subscripts (None: whole), its value outside of bounds."""
 
     value: SSAValue

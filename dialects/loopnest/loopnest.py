@@ -31,10 +31,9 @@ from __future__ import annotations
 import re
 from abc import ABC
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
-from typing import ClassVar, TypeAlias, cast
+from typing import ClassVar, NamedTuple, TypeAlias, cast
 
 from xdsl.dialects.builtin import (
     AffineMapAttr,
@@ -97,8 +96,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Output:
+class Output(NamedTuple):
     """One output of a nest: its type, access and combiner, and the tensor that it starts from."""
 
     type: Attribute

@@ -195,7 +195,7 @@ def _part_of_image(
     ]
     written = [row for one in places for row in one.places(space)]
     output = space.output(type_, image_rows(window, n_row, c_row, written))
-    return sum_of_products(emitter, space, reads, replace(output, init=others))[0]
+    return sum_of_products(emitter, space, reads, output._replace(init=others))[0]
 
 
 def _part_dims(space: Space, part: _Part) -> _PartDims:
@@ -235,7 +235,7 @@ def _part_of_single_channels(
     output = space.output(type_, image_rows(window, n_row, g_row, written))
     body = chained_products(len(from_ct), element_of(type_))
     reads = [*from_ct, *from_kernel]
-    return nest(emitter, space.extents, reads, [replace(output, init=others)], body)[0]
+    return nest(emitter, space.extents, reads, [output._replace(init=others)], body)[0]
 
 
 def _spaced(emitter: Emitter, window: Window, ct: SSAValue) -> tuple[SSAValue, Window]:

@@ -9,8 +9,8 @@ tensors by a little arithmetic (x[:, None] - y): its elements cost less than the
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from math import prod
+from typing import NamedTuple
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, i64
@@ -31,8 +31,7 @@ _CHEAP = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Input:
+class Input(NamedTuple):
     """One input of a loop op."""
 
     value: SSAValue
@@ -147,7 +146,7 @@ def _merge_producer(op: LoopOp, k: int, one: Input, producer: NestOp) -> None:
     """Replace op's input k by the producer's inputs, read through the producer."""
     assert one.access is not None
     through = [
-        replace(i, access=None if i.access is None else i.access.compose(one.access))
+        i._replace(access=None if i.access is None else i.access.compose(one.access))
         for i in inputs_of(producer)
     ]
     inputs = inputs_of(op)

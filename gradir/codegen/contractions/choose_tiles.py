@@ -139,9 +139,10 @@ def _variants(
     for packing in _packings(base):
         packed = _swept(replace(base, pack_rhs=packing))
         most = _most_panels(packed)
-        for groups in {1, 2, 3, 4, threads, 2 * threads, 4 * threads, panels}:
-            candidate = replace(packed, group_panels=min(most, -(-panels // groups)))
-            yield replace(candidate, shares=threads if candidate.share_bytes else 0)
+        groups = {1, 2, 3, 4, threads, 2 * threads, 4 * threads, panels}
+        for group_panels in dict.fromkeys(min(most, -(-panels // count)) for count in groups):
+            candidate = replace(packed, group_panels=group_panels)
+            yield replace(candidate, shares=threads) if candidate.share_bytes else candidate
 
 
 def _most_panels(p: ProductPlan) -> int:

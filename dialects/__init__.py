@@ -1,11 +1,14 @@
 """The IR. Loading it registers the operators of values and the rules of foreign ops."""
 
-from gradir.dialects.base.identity import compare_in_c
-from gradir.dialects.base.lazy_formats import lazy_formats
+from gradir.dialects.base.quick_dataclasses import quick_dataclasses
+
+with quick_dataclasses():
+    from gradir.dialects.base.identity import compare_in_c
+    from gradir.dialects.base.lazy_formats import lazy_formats
 
 compare_in_c()
 
-with lazy_formats():
+with quick_dataclasses(), lazy_formats():
     from gradir.dialects.foreign import (
         branch_supports,
         nest_rules,

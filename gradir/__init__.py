@@ -6,6 +6,7 @@ fn = gradir.compile(module.gradient("f", mode="vjp"), "f_vjp")
 *results, gradient = fn(*arrays)
 """
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -204,12 +205,22 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *_LAZY})
 
 
+def _imported(name: str) -> Any:
+    """A module; with the IR, which some do without, its classes are made sooner."""
+    if "gradir.dialects" not in sys.modules:
+        return import_module(name)
+    from gradir.dialects.base.quick_dataclasses import quick_dataclasses
+
+    with quick_dataclasses():
+        return import_module(name)
+
+
 def __getattr__(name: str) -> Any:
     """The names of modules that are imported at first use."""
     if name not in _LAZY:
         known = f": {_ELSEWHERE[name]}" if name in _ELSEWHERE else ""
         raise AttributeError(f"module 'gradir' has no attribute {name!r}{known}")
-    module = import_module(_LAZY[name])
+    module = _imported(_LAZY[name])
     found = module if _LAZY[name] == f"gradir.{name}" else getattr(module, name)
     # so that the next look finds it without this function
     return globals().setdefault(name, found)

@@ -21,6 +21,7 @@ from gradir.codegen.driver.growing_memory import limit_of_machine
 from gradir.codegen.text.target import host
 from gradir.compiler.described import described, restored
 from gradir.dialects.base.lazy_function import lazy_function
+from gradir.dialects.base.quick_dataclasses import quick_dataclasses
 from gradir.dialects.grad.host_call import functions_of
 from gradir.runtime.executable import Executable
 from gradir.runtime.native_code import NativeCode, loaded, runnable
@@ -65,8 +66,9 @@ def executable(
     if found is not None:
         return loaded(unpacked(found), target, functions or {})
     # only where it is needed, since it takes longer than loading code
-    from gradir.compiler.compiler import native_code
-    from gradir.compiler.pipeline import Machine
+    with quick_dataclasses():
+        from gradir.compiler.compiler import native_code
+        from gradir.compiler.pipeline import Machine
 
     code = native_code(make(), function, Machine(target, count))
     if key is not None:

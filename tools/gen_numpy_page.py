@@ -17,11 +17,10 @@ from gradir.scipy import linalg as scipy_linalg
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "numpy.md"
 SUPPORT = PAGE.parent.parent / "tests" / "support"
-ERRORS = """The largest errors of native code in float64, of values and of derivatives in the last
-argument, at the points of `tests/support/special_rows.py`: ends, tiny and huge numbers, integers,
-half-integers. They are counted in units of the last place of the result, or of what one such unit
-of an argument changes in it, where that is more. `tests/support/special_faults.py` lists the points
-where it is worse.
+ERRORS = """The largest errors of native code in float64, of values and of derivatives {by}, at the
+points of `tests/support/{table}_rows.py`: {points}. They are counted in units of the last place of
+the result, or of what one such unit of an argument changes in it, where that is more.
+`tests/support/scipy_faults.py` lists the points where it is worse.
 """
 MARKER = "<!-- written by `make docs` from here on -->\n"
 
@@ -36,8 +35,17 @@ def page() -> str:
         _section("gradir.numpy.linalg", linalg.__all__, linalg.DIFFERS, linalg.ABSENT),
         _section("gradir.nn", nn.__all__, {}, nn.ABSENT),
         _section("gradir.scipy.special", special.__all__, {}, special.ABSENT),
-        _special_errors(),
+        _errors(
+            "special",
+            "in the last argument",
+            "ends, tiny and huge numbers, integers, half-integers",
+        ),
         _section("gradir.scipy.stats", stats.__all__, {}, stats.ABSENT),
+        _errors(
+            "stats",
+            "by `x`, of discrete distributions by the last parameter",
+            "beside ends and centres, in both tails, tiny and huge numbers",
+        ),
         _section("gradir.scipy.linalg", scipy_linalg.__all__, {}, scipy_linalg.ABSENT),
         _section("gradir.scipy.signal", signal.__all__, {}, signal.ABSENT),
         _section("gradir.scipy.integrate", integrate.__all__, {}, integrate.ABSENT),
@@ -59,12 +67,13 @@ def _section(
     return "\n".join(lines)
 
 
-def _special_errors() -> str:
-    """The table of the largest errors that the tests state."""
-    stated = json.loads((SUPPORT / "special_worst.json").read_text())
+def _errors(table: str, by: str, points: str) -> str:
+    """The table of the largest errors that the tests state of a module."""
+    stated = json.loads((SUPPORT / f"{table}_worst.json").read_text())
     rows = [f"| `{name}` | {' | '.join(f'{u:g}' for u in ulps)} |" for name, ulps in stated.items()]
+    text = ERRORS.format(table=table, by=by, points=points)
     return "\n".join(
-        [ERRORS, "| function | value | first | second |", "|---|---|---|---|", *rows, ""]
+        [text, "| function | value | first | second |", "|---|---|---|---|", *rows, ""]
     )
 
 

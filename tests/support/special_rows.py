@@ -1,62 +1,25 @@
 """The functions of gradir.scipy.special with their meanings in mpmath, and points of their domains.
 
-A row takes derivatives in one argument; the others are columns of numbers. Points are the ends of
-the domain, tiny and huge numbers, integers, half-integers, and those where formulas join.
+Points are the ends of the domain, tiny and huge numbers, integers, half-integers, and those where
+formulas join.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from mpmath import mp
+from scipy_rows import HUGE, LARGE, MIDDLE, PROBABILITIES, SMALL, TINY, TO_ONE, Number, Row, signed
 
 from gradir.scipy import special as sp
-
-Number = Any
-
-TINY = (1e-100, 1e-17, 1e-9, 1e-4)
-SMALL = (0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0)
-MIDDLE = (5.0, 7.5, 8.0, 10.0, 12.0, 15.5, 20.0, 25.0, 30.0, 50.0)
-LARGE = (100.0, 170.5, 700.0, 1e4)
-HUGE = (1e8, 1e16, 1e100)
-PROBABILITIES = (1e-100, 1e-17, 1e-9, 1e-4, 0.02425, 0.1, 0.25, 0.45, 0.5, 0.55, 0.75, 0.9,
-                 0.97575, 0.9999, 1 - 2.0**-30, 1 - 2.0**-53)  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Special:
-    """A function of numbers, and its derivatives in the last one."""
-
-    name: str
-    function: Callable[..., Any]
-    meaning: Callable[..., Number]
-    points: Sequence[float]
-    # Values of the arguments before the last one.
-    others: Sequence[tuple[float, ...]] = ((),)
-    # The derivatives that are taken: 0, 1 or 2.
-    order: int = 2
-    # Digits that its differences need: many where it is nearly constant.
-    digits: int = 90
-    # Where it is singular, beside 0.
-    ends: tuple[float, ...] = ()
-
-    @property
-    def places(self) -> list[tuple[float, ...]]:
-        return [(*other, x) for other in self.others for x in self.points]
-
-
-def _both(*parts: Sequence[float]) -> list[float]:
-    numbers = [x for part in parts for x in part]
-    return [*numbers, *(-x for x in numbers)]
 
 
 def _all(*parts: Sequence[float]) -> list[float]:
     return [x for part in parts for x in part]
 
 
-def _quantile(p: Number) -> Number:
+def normal_quantile(p: Number) -> Number:
     """The quantile of the normal distribution."""
     if p > 0.5:
         return -_quantile_below(1 - p)
@@ -128,59 +91,58 @@ def _beta_rest(a: Number, b: Number, x: Number) -> Number:
     return mp.betainc(a, b, x, 1, regularized=True)
 
 
-def _of(name: str, meaning: Callable[..., Number], points: Sequence[float], **rest: Any) -> Special:
-    return Special(name, getattr(sp, name), meaning, points, **rest)
+def _of(name: str, meaning: Callable[..., Number], points: Sequence[float], **rest: Any) -> Row:
+    return Row(name, getattr(sp, name), meaning, points, **rest)
 
 
-def _order(name: str, n: int, meaning: Callable[..., Number], points: Sequence[float]) -> Special:
+def _order(name: str, n: int, meaning: Callable[..., Number], points: Sequence[float]) -> Row:
     """A function of an order, and of a number."""
-    return Special(f"{name} {n}", lambda x: getattr(sp, name)(n, x), meaning, points)
+    return Row(f"{name} {n}", lambda x: getattr(sp, name)(n, x), meaning, points)
 
 
 _POSITIVE = _all(TINY, SMALL, MIDDLE, LARGE, HUGE)
 _UP = _all(TINY, SMALL, MIDDLE, LARGE)
 _WAVES = _all(TINY, SMALL, MIDDLE, (100.0, 1e4))
 _SHAPES = ((0.5,), (1.0,), (3.0,), (30.0,))
-_TO_ONE = _all(TINY, (0.1, 0.25, 0.5, 0.75, 0.9, 0.9999, 1 - 2.0**-30))
 _BETAS = ((0.5, 0.5), (1.0, 3.0), (2.5, 4.0), (30.0, 12.0))
 _HALVES = (-0.5, -1.5, -2.5, -5.5, -0.25, -10.25)
 
-ROWS: tuple[Special, ...] = (
-    _of("erf", mp.erf, _both(TINY, SMALL, (5.0, 10.0, 20.0)), digits=700),
-    _of("erfc", mp.erfc, _both(TINY, SMALL, (5.0, 10.0, 20.0, 26.0)), digits=700),
+ROWS: tuple[Row, ...] = (
+    _of("erf", mp.erf, signed(TINY, SMALL, (5.0, 10.0, 20.0)), digits=700),
+    _of("erfc", mp.erfc, signed(TINY, SMALL, (5.0, 10.0, 20.0, 26.0)), digits=700),
     _of("erfcx", _erfcx, [*_all(TINY, SMALL, MIDDLE, (100.0,)), -0.5, -1.0, -5.0, -20.0]),
-    _of("erfi", mp.erfi, _both(TINY, SMALL, (5.0, 10.0, 20.0))),
+    _of("erfi", mp.erfi, signed(TINY, SMALL, (5.0, 10.0, 20.0))),
     _of("dawsn", _dawson, _all(TINY, SMALL, MIDDLE, LARGE, (1e8,))),
     _of(
         "erfinv",
-        lambda y: _quantile((1 + y) / 2) / mp.sqrt(2),
-        _both((1e-17, 1e-9, 1e-4, 0.1, 0.5, 0.85, 0.9, 0.9999, 1 - 2.0**-30)),
+        lambda y: normal_quantile((1 + y) / 2) / mp.sqrt(2),
+        signed((1e-17, 1e-9, 1e-4, 0.1, 0.5, 0.85, 0.9, 0.9999, 1 - 2.0**-30)),
         ends=(1.0, -1.0),
     ),
     _of(
         "erfcinv",
-        lambda y: -_quantile(y / 2) / mp.sqrt(2),
+        lambda y: -normal_quantile(y / 2) / mp.sqrt(2),
         [*PROBABILITIES, 1.0001, 1.25, 1.5, 1.9, 1.9999],
         ends=(2.0,),
     ),
     _of(
         "ndtr",
         lambda x: mp.erfc(-x / mp.sqrt(2)) / 2,
-        _both(TINY, SMALL, (5.0, 10.0, 20.0, 37.0)),
+        signed(TINY, SMALL, (5.0, 10.0, 20.0, 37.0)),
         digits=700,
     ),
-    _of("log_ndtr", _log_ndtr, _both(TINY, SMALL, MIDDLE), digits=700),
-    _of("ndtri", _quantile, PROBABILITIES, ends=(1.0,)),
-    _of("expit", _logistic, _both(TINY, SMALL, MIDDLE), digits=700),
-    _of("log_expit", lambda x: -mp.log1p(mp.exp(-x)), _both(TINY, SMALL, MIDDLE), digits=700),
+    _of("log_ndtr", _log_ndtr, signed(TINY, SMALL, MIDDLE), digits=700),
+    _of("ndtri", normal_quantile, PROBABILITIES, ends=(1.0,)),
+    _of("expit", _logistic, signed(TINY, SMALL, MIDDLE), digits=700),
+    _of("log_expit", lambda x: -mp.log1p(mp.exp(-x)), signed(TINY, SMALL, MIDDLE), digits=700),
     _of("logit", lambda p: mp.log(p) - mp.log1p(-p), PROBABILITIES, ends=(1.0,)),
     _of("entr", lambda x: -x * mp.log(x), _POSITIVE),
-    _of("exp10", lambda x: mp.mpf(10) ** x, _both(TINY, SMALL, (20.0, 100.0, 300.0))),
-    _of("cbrt", lambda x: mp.sign(x) * mp.cbrt(abs(x)), _both(TINY[1:], SMALL, LARGE)),
+    _of("exp10", lambda x: mp.mpf(10) ** x, signed(TINY, SMALL, (20.0, 100.0, 300.0))),
+    _of("cbrt", lambda x: mp.sign(x) * mp.cbrt(abs(x)), signed(TINY[1:], SMALL, LARGE)),
     _of(
         "sinc",
         lambda x: mp.sinc(mp.pi * x),
-        _both(TINY, (0.1, 0.15, 0.16, 0.25, 0.5, 1.0, 1.5, 2.0, 7.5, 100.0)),
+        signed(TINY, (0.1, 0.15, 0.16, 0.25, 0.5, 1.0, 1.5, 2.0, 7.5, 100.0)),
     ),
     _of("gamma", mp.gamma, [*_all(TINY, SMALL, MIDDLE, (100.0, 170.5)), *_HALVES]),
     _of("gammaln", lambda x: mp.re(mp.loggamma(x)), [*_POSITIVE, *_HALVES]),
@@ -191,7 +153,7 @@ ROWS: tuple[Special, ...] = (
         _order("polygamma", n, _psi(n), [*_all((1e-9, 1e-4), SMALL, MIDDLE, LARGE), -0.5, -2.5])
         for n in (1, 2)
     ),
-    Special(
+    Row(
         "multigammaln 2",
         lambda a: sp.multigammaln(a, 2),
         lambda a: mp.log(mp.pi) / 2 + mp.loggamma(a) + mp.loggamma(a - mp.mpf(0.5)),
@@ -214,8 +176,8 @@ ROWS: tuple[Special, ...] = (
         _all(TINY, SMALL, MIDDLE, LARGE),
         others=_SHAPES,
     ),
-    _of("betainc", _beta_share, _TO_ONE, others=_BETAS, ends=(1.0,), digits=700),
-    _of("betaincc", _beta_rest, _TO_ONE, others=_BETAS, ends=(1.0,), digits=700),
+    _of("betainc", _beta_share, TO_ONE, others=_BETAS, ends=(1.0,), digits=700),
+    _of("betaincc", _beta_rest, TO_ONE, others=_BETAS, ends=(1.0,), digits=700),
     _of("binom", mp.binomial, (0.5, 1.5, 2.0, 3.0, 7.25), others=((5.0,), (10.5,), (40.0,))),
     _of("poch", mp.rf, (0.5, 1.0, 1.5, 2.0, 3.0, 7.25), others=((0.5,), (3.0,), (20.0,))),
     _of(
@@ -226,10 +188,10 @@ ROWS: tuple[Special, ...] = (
         order=1,
     ),
     _of("exp1", mp.e1, _all(TINY, SMALL, MIDDLE, (100.0, 700.0))),
-    _of("expi", mp.ei, _both(TINY, SMALL, MIDDLE, (100.0, 700.0))),
+    _of("expi", mp.ei, signed(TINY, SMALL, MIDDLE, (100.0, 700.0))),
     _order("expn", 2, lambda x: mp.expint(2, x), _all(TINY, SMALL, MIDDLE, (100.0, 700.0))),
-    _of("ellipk", mp.ellipk, [*_TO_ONE, -0.5, -3.0, -100.0, -1e8], ends=(1.0,)),
-    _of("ellipe", mp.ellipe, [*_TO_ONE, -0.5, -3.0, -100.0, -1e8], ends=(1.0,)),
+    _of("ellipk", mp.ellipk, [*TO_ONE, -0.5, -3.0, -100.0, -1e8], ends=(1.0,)),
+    _of("ellipe", mp.ellipe, [*TO_ONE, -0.5, -3.0, -100.0, -1e8], ends=(1.0,)),
     _of("spence", _spence, _all(TINY, SMALL, MIDDLE, LARGE)),
     _of(
         "lambertw",
@@ -237,14 +199,14 @@ ROWS: tuple[Special, ...] = (
         [*_POSITIVE, -1e-9, -0.1, -0.25, -0.36, -0.3678],
         ends=(-0.36787944117144233,),
     ),
-    Special("si", lambda x: sp.sici(x)[0], mp.si, _both(TINY, SMALL, MIDDLE, (100.0, 1e4))),
-    Special("ci", lambda x: sp.sici(x)[1], mp.ci, _all(TINY, SMALL, MIDDLE, (100.0, 1e4))),
-    Special("shi", lambda x: sp.shichi(x)[0], mp.shi, _both(TINY, SMALL, MIDDLE)),
-    Special("chi", lambda x: sp.shichi(x)[1], mp.chi, _all(TINY, SMALL, MIDDLE)),
-    Special("fresnel s", lambda x: sp.fresnel(x)[0], mp.fresnels, _both(TINY[1:], SMALL, MIDDLE)),
-    Special("fresnel c", lambda x: sp.fresnel(x)[1], mp.fresnelc, _both(TINY[1:], SMALL, MIDDLE)),
-    _of("i0", lambda x: mp.besseli(0, x), _both(TINY, SMALL, MIDDLE, (100.0, 700.0))),
-    _of("i1", lambda x: mp.besseli(1, x), _both(TINY, SMALL, MIDDLE, (100.0, 700.0))),
+    Row("si", lambda x: sp.sici(x)[0], mp.si, signed(TINY, SMALL, MIDDLE, (100.0, 1e4))),
+    Row("ci", lambda x: sp.sici(x)[1], mp.ci, _all(TINY, SMALL, MIDDLE, (100.0, 1e4))),
+    Row("shi", lambda x: sp.shichi(x)[0], mp.shi, signed(TINY, SMALL, MIDDLE)),
+    Row("chi", lambda x: sp.shichi(x)[1], mp.chi, _all(TINY, SMALL, MIDDLE)),
+    Row("fresnel s", lambda x: sp.fresnel(x)[0], mp.fresnels, signed(TINY[1:], SMALL, MIDDLE)),
+    Row("fresnel c", lambda x: sp.fresnel(x)[1], mp.fresnelc, signed(TINY[1:], SMALL, MIDDLE)),
+    _of("i0", lambda x: mp.besseli(0, x), signed(TINY, SMALL, MIDDLE, (100.0, 700.0))),
+    _of("i1", lambda x: mp.besseli(1, x), signed(TINY, SMALL, MIDDLE, (100.0, 700.0))),
     _of("i0e", lambda x: mp.exp(-abs(x)) * mp.besseli(0, x), _all(TINY, SMALL, MIDDLE, LARGE)),
     _of("i1e", lambda x: mp.exp(-abs(x)) * mp.besseli(1, x), _all(TINY, SMALL, MIDDLE, LARGE)),
     _of("k0", lambda x: mp.besselk(0, x), _all(TINY[1:], SMALL, MIDDLE, (100.0, 700.0))),
@@ -259,14 +221,14 @@ ROWS: tuple[Special, ...] = (
     _order("yn", 2, lambda x: mp.bessely(2, x), _WAVES[3:]),
     _order("kn", 2, lambda x: mp.besselk(2, x), _all(TINY[1:], SMALL, MIDDLE, (100.0, 700.0))),
     _order("iv", 2, lambda x: mp.besseli(2, x), _all(TINY[2:], SMALL, MIDDLE, (100.0,))),
-    Special(
+    Row(
         "boxcox",
         lambda p, x: sp.boxcox(x, p),
         lambda p, x: mp.log(x) if p == 0 else mp.powm1(x, p) / p,
         _all(TINY[1:], SMALL, MIDDLE, (1e4,)),
         others=((0.0,), (1e-9,), (0.5,), (2.0,)),
     ),
-    Special(
+    Row(
         "inv_boxcox",
         lambda p, y: sp.inv_boxcox(y, p),
         lambda p, y: mp.exp(y) if p == 0 else mp.exp(mp.log1p(p * y) / p),
@@ -292,7 +254,7 @@ ROWS: tuple[Special, ...] = (
     _of(
         "pseudo_huber",
         lambda d, r: d * (mp.hypot(d, r) - d),
-        _both(TINY, SMALL, LARGE),
+        signed(TINY, SMALL, LARGE),
         others=((1.0,), (3.0,)),
     ),
 )

@@ -19,7 +19,7 @@ from typing import Any
 from xdsl.dialects.builtin import f64
 
 import gradir.frontends.functions.numpy as gnp
-from gradir.frontends.functions.bessel import asymptotic, i0e, i1e, polynomial
+from gradir.frontends.functions.bessel import i0e, i1e, polynomial
 from gradir.frontends.random.draws import (
     finished,
     float_kind,
@@ -37,7 +37,17 @@ from gradir.frontends.transforms.custom_derivatives import custom_jvp
 from gradir.frontends.transforms.markers import no_grad
 
 _LARGE = 20.0
-_DIFFERENCE = [p - q for p, q in zip(asymptotic(0), asymptotic(1), strict=True)]
+
+
+def _asymptotic(n: int) -> list[float]:
+    """The coefficients of 1 / x**k in sqrt(2 pi x) exp(-x) I_n(x) (DLMF 10.40.1)."""
+    found = [1.0]
+    for k in range(1, 30):
+        found.append(-found[-1] * (4 * n * n - (2 * k - 1) ** 2) / (8 * k))
+    return found
+
+
+_DIFFERENCE = [p - q for p, q in zip(_asymptotic(0), _asymptotic(1), strict=True)]
 
 
 def vonmises_angle(key: Any, kappa: Any) -> Any:
@@ -105,7 +115,7 @@ def _one_less_ratio(kappa: Any) -> Any:
     """1 - I1(kappa) / I0(kappa)."""
     is_large = kappa >= _LARGE
     large, small = gnp.where(is_large, kappa, _LARGE), gnp.where(is_large, 1.0, kappa)
-    far = polynomial(1 / large, _DIFFERENCE) / polynomial(1 / large, asymptotic(0))
+    far = polynomial(1 / large, _DIFFERENCE) / polynomial(1 / large, _asymptotic(0))
     return gnp.where(is_large, far, 1 - i1e(small) / i0e(small))
 
 

@@ -5,14 +5,23 @@ from __future__ import annotations
 from math import inf, log, pi, sqrt
 from typing import Any
 
+from gradir.dialects.building.slopes import AtanSlopeOp
 from gradir.frontends.functions.array_ops import op
 from gradir.frontends.functions.bessel import i0, i0e
+from gradir.frontends.functions.op_functions import apply
 from gradir.frontends.functions.sugar import (
     pow,
     where,
 )
-from gradir.frontends.scipy.distributions import beta_density, distribution, gamma_density
-from gradir.frontends.scipy.entropies import expit, log_expit, xlog1py, xlogy
+from gradir.frontends.scipy.distributions import (
+    beta_density,
+    distribution,
+    gamma_density,
+    log_beta_density,
+    log_gamma_density,
+)
+from gradir.frontends.scipy.edges import with_slopes
+from gradir.frontends.scipy.entropies import expit, expit_slope, log_expit, xlogy
 from gradir.frontends.scipy.error_functions import log_ndtr, ndtr, ndtri
 from gradir.frontends.scipy.gammas import betaln
 from gradir.frontends.scipy.incomplete import (
@@ -25,6 +34,7 @@ from gradir.frontends.scipy.incomplete import (
     log_gamma,
     log_halves,
 )
+from gradir.frontends.scipy.quotients import expm1_over
 
 _ROOT = log(2 * pi) / 2
 
@@ -47,7 +57,12 @@ def _halfnorm_logsf(y: Any) -> Any:
 
 
 def _t_logpdf(y: Any, df: Any) -> Any:
-    return -betaln(df / 2, 0.5) - op.log(df) / 2 - (df + 1) / 2 * op.log1p(y * y / df)
+    ratio = y / op.sqrt(df)
+    is_near = op.less(op.abs(ratio), 1)
+    near, far = where(is_near, ratio, 0.0), where(is_near, 1.0, ratio)
+    # the logarithm of the length of (ratio, 1); squares of far ratios may be above all numbers
+    length = where(is_near, op.log1p(near * near) / 2, op.log(op.hypot(far, 1.0)))
+    return -betaln(df / 2, 0.5) - op.log(df) / 2 - (df + 1) * length
 
 
 def _of_angle(function: Any) -> Any:
@@ -83,9 +98,44 @@ def _cauchy_ppf(q: Any) -> Any:
     return where(op.less(q, 0.5), -1 / op.tan(q * pi), 1 / op.tan((1 - q) * pi))
 
 
-def _gumbel_rate(y: Any) -> Any:
-    """exp(-y), at most 2e4, which is as good as infinity."""
-    return op.exp(-op.maximum(y, -10.0))
+def _logistic_logpdf(y: Any) -> Any:
+    # its slope is a difference of shares, which cancels beside 0; in the tails that of tanh does
+    slope = with_slopes(-op.tanh(y / 2), (y, -2 * expit_slope(y)))
+    return with_slopes(log_expit(y) + log_expit(-y), (y, slope))
+
+
+def _log1mexp(rate: Any, logarithm: Any) -> Any:
+    """log(1 - exp(-rate)) of a rate > 0, and of its logarithm where it is small."""
+    is_low = op.less(rate, 0.5)
+    low = where(is_low, logarithm, 0.0) + op.log(expm1_over(-where(is_low, rate, 0.0)))
+    return where(is_low, low, op.log1p(-op.exp(-where(is_low, 1.0, rate))))
+
+
+def _gumbel_place(y: Any) -> Any:
+    """y, or -10, below which there is nothing of the distribution."""
+    return op.maximum(y, -10.0)
+
+
+def _gumbel_logpdf(y: Any) -> Any:
+    # exp(1000) is infinite
+    place = op.maximum(y, -1000.0)
+    return with_slopes(-place - op.exp(-place), (y, op.expm1(-y)))
+
+
+def _gumbel_pdf(y: Any) -> Any:
+    return op.exp(_gumbel_logpdf(_gumbel_place(y)))
+
+
+def _gumbel_cdf(y: Any) -> Any:
+    return with_slopes(op.exp(-op.exp(-_gumbel_place(y))), (y, _gumbel_pdf(y)))
+
+
+def _gumbel_sf(y: Any) -> Any:
+    return with_slopes(-op.expm1(-op.exp(-_gumbel_place(y))), (y, -_gumbel_pdf(y)))
+
+
+def _gumbel_logsf(y: Any) -> Any:
+    return _log1mexp(op.exp(-_gumbel_place(y)), -y)
 
 
 def _gumbel_ppf(q: Any) -> Any:
@@ -122,27 +172,23 @@ def _lognorm_ppf(q: Any, s: Any) -> Any:
     return where(is_end, op.sqrt(q), op.exp(s * ndtri(where(is_end, 0.5, q))))
 
 
-def _beta_logpdf(y: Any, a: Any, b: Any) -> Any:
-    return xlogy(a - 1, y) + xlog1py(b - 1, -y) - betaln(a, b)
-
-
-def _beta_pdf(y: Any, a: Any, b: Any) -> Any:
-    return beta_density(y, a - 1, b - 1, -betaln(a, b))
+def _beta_parts(y: Any, a: Any, b: Any) -> tuple[Any, ...]:
+    return y, a - 1, b - 1, -betaln(a, b), lambda m, n: (m + n) * (m + n + 1) / (m * n)
 
 
 def _gamma_logpdf(y: Any, a: Any) -> Any:
-    return xlogy(a - 1, y) - y - op.lgamma(a)
+    return log_gamma_density(y, a - 1)
 
 
 def _gamma_pdf(y: Any, a: Any) -> Any:
-    return gamma_density(y, a - 1, -op.lgamma(a))
+    return gamma_density(y, a - 1)
 
 
 def _invgamma_logpdf(y: Any, a: Any) -> Any:
     # at 0 its last term is all that counts
     is_end = op.equal(y, 0)
     place = where(is_end, 1.0, y)
-    rest = -(a + 1) * op.log(place) - op.lgamma(a) - 1 / place
+    rest = log_gamma_density(1 / place, a) + op.log(a / place)
     return where(is_end, -1 / y, rest)
 
 
@@ -168,6 +214,13 @@ def _weibull_pdf(y: Any, c: Any) -> Any:
     return c * pow(place, c - 1) * op.exp(-power)
 
 
+def _weibull_logcdf(y: Any, c: Any) -> Any:
+    # at 0 infinite with an infinite slope, as the logarithm
+    is_end = op.equal(y, 0)
+    _, power = _weibull_place(where(is_end, 1.0, y), c)
+    return where(is_end, op.log(y), _log1mexp(power, c * op.log(where(is_end, 1.0, y))))
+
+
 def _weibull_ppf(q: Any, c: Any) -> Any:
     # at 1 infinite with an infinite slope, as the logarithm
     is_end, logarithm = op.equal(q, 1), -op.log1p(-q)
@@ -185,10 +238,10 @@ def _gennorm_logpdf(y: Any, beta: Any) -> Any:
 
 def _vonmises_logpdf(y: Any, kappa: Any) -> Any:
     # near 0 without exp(-abs(kappa)), which has no derivative at 0
-    is_small = op.less(kappa, 1)
-    small = -op.log(i0(where(is_small, kappa, 0.0)))
-    large = -kappa - op.log(i0e(where(is_small, 1.0, kappa)))
-    return kappa * op.cos(y) - log(2 * pi) + where(is_small, small, large)
+    is_small, half = op.less(kappa, 1), op.sin(y / 2)
+    small = kappa - op.log(i0(where(is_small, kappa, 0.0)))
+    large = -op.log(i0e(where(is_small, 1.0, kappa)))
+    return -2 * kappa * half * half - log(2 * pi) + where(is_small, small, large)
 
 
 def _zero_up(*_: Any) -> tuple[float, float]:
@@ -217,26 +270,24 @@ _ALL = [
         "logsf": lambda y: _laplace_logcdf(-y),
     }),
     distribution("cauchy", "", {
-        "logpdf": lambda y: -log(pi) - op.log1p(y * y),
+        "logpdf": lambda y: -log(pi) - 2 * op.log(op.hypot(y, 1.0)),
+        "pdf": lambda y: apply(AtanSlopeOp, {"x": y}) / pi,
         "cdf": lambda y: op.atan2(1.0, -y) / pi, "sf": lambda y: op.atan2(1.0, y) / pi,
         "ppf": _cauchy_ppf,
     }),
     distribution("logistic", "", {
-        "logpdf": lambda y: log_expit(y) + log_expit(-y), "cdf": expit,
+        "logpdf": _logistic_logpdf, "pdf": expit_slope, "cdf": expit,
         "sf": lambda y: expit(-y), "logcdf": log_expit, "logsf": lambda y: log_expit(-y),
         "ppf": lambda q: op.log(q) - op.log1p(-q),
     }),
     distribution("gumbel_r", "", {
-        "logpdf": lambda y: -y - op.exp(-y),
-        "pdf": lambda y: op.exp(-op.maximum(y, -10.0) - _gumbel_rate(y)),
-        "cdf": lambda y: op.exp(-_gumbel_rate(y)), "sf": lambda y: -op.expm1(-_gumbel_rate(y)),
-        "logcdf": lambda y: -op.exp(-y), "ppf": _gumbel_ppf,
+        "logpdf": _gumbel_logpdf, "pdf": _gumbel_pdf, "cdf": _gumbel_cdf, "sf": _gumbel_sf,
+        "logcdf": lambda y: -op.exp(-y), "logsf": _gumbel_logsf, "ppf": _gumbel_ppf,
     }),
     distribution("gumbel_l", "", {
-        "logpdf": lambda y: y - op.exp(y),
-        "pdf": lambda y: op.exp(op.minimum(y, 10.0) - _gumbel_rate(-y)),
-        "cdf": lambda y: -op.expm1(-_gumbel_rate(-y)), "sf": lambda y: op.exp(-_gumbel_rate(-y)),
-        "logsf": lambda y: -op.exp(y),
+        "logpdf": lambda y: _gumbel_logpdf(-y), "pdf": lambda y: _gumbel_pdf(-y),
+        "cdf": lambda y: _gumbel_sf(-y), "sf": lambda y: _gumbel_cdf(-y),
+        "logcdf": lambda y: _gumbel_logsf(-y), "logsf": lambda y: -op.exp(y),
     }),
     distribution("halfnorm", "", {
         "logpdf": lambda y: log(2) + _norm_logpdf(y), "cdf": lambda y: op.erf(y / sqrt(2)),
@@ -260,7 +311,8 @@ _ALL = [
         "pdf": lambda y, a: op.exp(_invgamma_logpdf(_invgamma_place(y, a), a)),
         "cdf": lambda y, a: gammaincc(a, 1 / _invgamma_place(y, a)),
         "sf": lambda y, a: gammainc(a, 1 / _invgamma_place(y, a)),
-        "logcdf": _invgamma_logcdf, "logsf": _flat_at_zero(lambda y, a: log_gamma(a, 1 / y, False)),
+        "logcdf": _invgamma_logcdf,
+        "logsf": lambda y, a: log_gamma(a, 1 / _invgamma_place(y, a), False),
     }, _zero_up, valid=_positive),
     distribution("chi2", "df", {
         "logpdf": lambda y, df: _gamma_logpdf(y / 2, df / 2) - log(2),
@@ -270,7 +322,9 @@ _ALL = [
         "logsf": lambda y, df: log_gamma(df / 2, y / 2, True),
     }, _zero_up, valid=_positive),
     distribution("beta", "a b", {
-        "logpdf": _beta_logpdf, "pdf": _beta_pdf, "cdf": lambda y, a, b: betainc(a, b, y),
+        "logpdf": lambda y, a, b: log_beta_density(*_beta_parts(y, a, b)),
+        "pdf": lambda y, a, b: beta_density(*_beta_parts(y, a, b)),
+        "cdf": lambda y, a, b: betainc(a, b, y),
         "sf": lambda y, a, b: betaincc(a, b, y),
         "logcdf": lambda y, a, b: log_beta(a, b, y, 1 - y, False),
         "logsf": lambda y, a, b: log_beta(a, b, y, 1 - y, True),
@@ -281,6 +335,7 @@ _ALL = [
     }, valid=_positive),
     distribution("pareto", "b", {
         "logpdf": lambda y, b: op.log(b) - (b + 1) * op.log(y),
+        "pdf": lambda y, b: b * pow(y, -(b + 1)),
         "cdf": lambda y, b: -op.expm1(-b * op.log(y)), "sf": lambda y, b: pow(y, -b),
         "logsf": lambda y, b: -b * op.log(y),
         "ppf": lambda q, b: op.exp(-op.log1p(-q) / b),
@@ -288,7 +343,8 @@ _ALL = [
     distribution("weibull_min", "c", {
         "logpdf": lambda y, c: op.log(c) + xlogy(c - 1, y) - pow(y, c), "pdf": _weibull_pdf,
         "cdf": lambda y, c: -op.expm1(-_weibull_place(y, c)[1]),
-        "sf": lambda y, c: op.exp(-_weibull_place(y, c)[1]), "logsf": lambda y, c: -pow(y, c),
+        "sf": lambda y, c: op.exp(-_weibull_place(y, c)[1]), "logcdf": _weibull_logcdf,
+        "logsf": lambda y, c: -pow(y, c),
         "ppf": _weibull_ppf,
     }, _zero_up, valid=_positive),
     distribution("gennorm", "beta", {"logpdf": _gennorm_logpdf}, valid=_positive),

@@ -18,7 +18,14 @@ from gradir.frontends.functions.array_ops import op
 from gradir.frontends.functions.sugar import (
     where,
 )
-from gradir.frontends.scipy.incomplete import raised, valid_or_nan
+from gradir.frontends.scipy.entropies import xlogy
+from gradir.frontends.scipy.incomplete import (
+    beta_factors,
+    gamma_factors,
+    raised,
+    sizes,
+    valid_or_nan,
+)
 from gradir.frontends.scipy.pairs import floats
 from gradir.frontends.tracing.eager import eager
 from gradir.frontends.tracing.source_locations import refusal
@@ -69,39 +76,70 @@ def _exponential(function: Formula) -> Formula:
 
 def _logarithm(kind: str, formulas: Mapping[str, Formula], facts: _Facts) -> Formula:
     """log(cdf) or log(sf); at an end where those are 0 with the slope of a logarithm."""
-    function, rest = formulas[kind], formulas.get("sf" if kind == "cdf" else "cdf")
+    function, rest = formulas[kind], formulas["sf" if kind == "cdf" else "cdf"]
 
-    def logarithm(y: Any, *shapes: Any) -> Any:
-        if facts.integers or rest is None:
-            return op.log(function(y, *shapes))
+    def inside(y: Any, *shapes: Any) -> Any:
+        made = function(y, *shapes)
+        is_most = op.greater(made, 0.5)
+        most = op.log1p(-where(is_most, rest(y, *shapes), 0.0))
+        return where(is_most, most, op.log(where(is_most, 1.0, made)))
+
+    def everywhere(y: Any, *shapes: Any) -> Any:
         low, high = facts.support(*shapes)
         apart = y - low if kind == "cdf" else high - y
         is_end = op.equal(apart, 0)
-        place = where(is_end, facts.safe, y)
-        made = where(is_end, apart, function(place, *shapes))
-        is_most = op.greater(made, 0.5)
-        most = op.log1p(-where(is_most, rest(place, *shapes), 0.0))
-        return where(is_most, most, op.log(where(is_most, 1.0, made)))
+        at_end = op.log(where(is_end, apart, 1.0))
+        return where(is_end, at_end, inside(where(is_end, facts.safe, y), *shapes))
 
-    return logarithm
+    return inside if facts.integers else everywhere
 
 
-def gamma_density(y: Any, exponent: Any, logarithm: Any) -> Any:
-    """y**exponent * exp(logarithm - y), by a power up to y = 1."""
-    is_low = op.less_equal(y, 1)
-    rest = exponent * op.log(where(is_low, 1.0, y))
-    return raised(where(is_low, y, 1.0), exponent, logarithm - y + rest)
+def gamma_density(y: Any, exponent: Any) -> Any:
+    """y**exponent * exp(-y) / gamma(exponent + 1), by a power up to y = 1."""
+    base, rest = gamma_factors(exponent, y)
+    is_low = op.less_equal(base, 1)
+    rest = rest + exponent * op.log(where(is_low, 1.0, base))
+    return raised(where(is_low, base, 1.0), exponent, rest)
 
 
-def beta_density(p: Any, first: Any, second: Any, logarithm: Any) -> Any:
-    """p**first * (1 - p)**second * exp(logarithm), by a small power near p = 0 and 1."""
+def log_gamma_density(y: Any, exponent: Any) -> Any:
+    """The logarithm of `gamma_density`."""
+    base, rest = gamma_factors(exponent, y)
+    return xlogy(exponent, base) + rest
+
+
+def _share_factors(
+    p: Any, first: Any, second: Any, logarithm: Any, ratio: Callable[[Any, Any], Any]
+) -> tuple[Any, Any, Any]:
+    """(base, a, c) with base**a * exp(c) = p**first * (1 - p)**second * exp(logarithm).
+
+    `ratio` of two numbers is what exp(logarithm) is beside 1 / beta of them: of large ones, whose
+    logarithms cancel.
+    """
+    is_large, m, n = sizes(first, second)
     is_low = op.less(p, 0.5)
-    base = where(is_low, p, 1 - p)
-    exponent, other = where(is_low, first, second), where(is_low, second, first)
+    x, y = where(is_low, p, 1 - p), where(is_low, 1 - p, p)
+    a, b = where(is_low, first, second), where(is_low, second, first)
+    base, rest = beta_factors(a, b, x, y, logarithm)
+    return base, a, rest + where(is_large, op.log(ratio(m, n)), 0.0)
+
+
+def beta_density(*parts: Any) -> Any:
+    """p**first * (1 - p)**second * exp(logarithm), by a small power near p = 0 and 1.
+
+    The arguments are those of `_share_factors`.
+    """
+    base, exponent, rest = _share_factors(*parts)
     is_small = op.logical_or(op.less(exponent, 10), op.equal(base, 0))
     is_power = op.logical_and(op.less(base, 0.1), is_small)
-    rest = exponent * op.log(where(is_power, 1.0, base)) + other * op.log1p(-base)
-    return raised(where(is_power, base, 1.0), exponent, logarithm + rest)
+    rest = rest + exponent * op.log(where(is_power, 1.0, base))
+    return raised(where(is_power, base, 1.0), exponent, rest)
+
+
+def log_beta_density(*parts: Any) -> Any:
+    """The logarithm of `beta_density`."""
+    base, exponent, rest = _share_factors(*parts)
+    return xlogy(exponent, base) + rest
 
 
 def _public(

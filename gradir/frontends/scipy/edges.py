@@ -45,6 +45,17 @@ def sloped(made: Any, x: Any, slope: Any) -> Tracer:
     return emit_one(AddSlopeOp, made, x, slope)
 
 
+def with_slopes(made: Any, *slopes: tuple[Any, Any]) -> Tracer:
+    """`made`, with the derivative `slope` by x for each pair (x, slope) and none else.
+
+    For slopes by formulas that do not cancel where the derivative of made's formula does.
+    """
+    made = constant(made)
+    for x, slope in slopes:
+        made = sloped(made, x, slope)
+    return made
+
+
 def sign_of(x: Any) -> Any:
     """-1 below 0, else 1, without a derivative: x * sign_of(x) is |x| without its kink, to fold
     even and odd functions."""

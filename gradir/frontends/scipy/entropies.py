@@ -6,7 +6,7 @@ from collections.abc import Callable
 from math import inf, nan
 from typing import Any
 
-from gradir.dialects.building.slopes import SoftplusSlopeOp
+from gradir.dialects.building.slopes import SigmoidSlopeOp, SoftplusSlopeOp
 from gradir.frontends.functions.arguments import axes_of, floating
 from gradir.frontends.functions.array_ops import op
 from gradir.frontends.functions.op_functions import apply
@@ -20,7 +20,7 @@ from gradir.frontends.functions.views import (
     expand_dims,
 )
 from gradir.frontends.functions.wide import wide
-from gradir.frontends.scipy.edges import sloped, undefined, vertical
+from gradir.frontends.scipy.edges import sloped, undefined, vertical, with_slopes
 from gradir.frontends.scipy.pairs import floats
 from gradir.frontends.scipy.quotients import expm1_over, log1p_over
 from gradir.frontends.tracing.tracer import Tracer
@@ -31,6 +31,11 @@ def expit(x: Any) -> Tracer:
     """1 / (1 + exp(-x))."""
     # not nn.sigmoid, whose derivative y * (1 - y) has no digits where y is nearly 1
     return apply(SoftplusSlopeOp, {"x": floating(x)})
+
+
+def expit_slope(x: Any) -> Tracer:
+    """expit(x) * expit(-x)."""
+    return apply(SigmoidSlopeOp, {"x": floating(x)})
 
 
 def log_expit(x: Any) -> Tracer:
@@ -151,8 +156,15 @@ def pseudo_huber(delta: Any, r: Any) -> Tracer:
     """delta**2 * (sqrt(1 + (r / delta)**2) - 1); 0 for delta or r of 0."""
     d, x = floats(delta, r)
     is_none = op.logical_and(op.equal(d, 0), op.equal(x, 0))
-    shift = op.hypot(where(is_none, 1.0, d), x) + d
-    return where(op.less(d, 0), inf, d * x * (x / shift))
+    length = op.hypot(where(is_none, 1.0, d), x)
+    # the sine and cosine of an angle, whose slopes would cancel as those of quotients
+    share = d / length
+    sine = with_slopes(
+        x / length, (x, share * (share / length)), (d, -share * (x / length / length))
+    )
+    rest = x * (x / (length + d))
+    made = with_slopes(d * rest, (x, d * sine), (d, rest * (rest / length)))
+    return where(op.less(d, 0), inf, made)
 
 
 def boxcox(x: Any, lmbda: Any) -> Tracer:

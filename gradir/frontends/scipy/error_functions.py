@@ -16,7 +16,7 @@ from gradir.frontends.functions.sugar import (
     where,
 )
 from gradir.frontends.scipy.calls import anywhere, in_float64
-from gradir.frontends.scipy.edges import sign_of, vertical
+from gradir.frontends.scipy.edges import sign_of, vertical, with_slopes
 from gradir.frontends.scipy.quadrature import DEPTH, integral
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.transforms.custom_derivatives import custom_jvp
@@ -58,6 +58,7 @@ def _quantile(middle: Any, tail: Any) -> Any:
     is_middle = op.less_equal(op.abs(middle), 0.425)
     inside = where(is_middle, middle, 0.0)
     near = inside * _ratio(0.180625 - inside * inside, _MIDDLE)
+    near = with_slopes(near, (inside, sqrt(2 * pi) * op.exp(near * near / 2)))
     is_end = op.equal(tail, 0)
     # nan of a tail below 0
     r = op.sqrt(-op.log(where(op.logical_or(is_middle, is_end), 0.1, tail)))
@@ -104,13 +105,13 @@ def ndtr(x: Any) -> Tracer:
 def log_ndtr(x: Any) -> Tracer:
     """log(ndtr(x)), exact in both tails."""
     value: Any = floating(x)
-    is_low, is_high = op.less(value, -20), op.greater(value, 0)
+    is_low, is_high = op.less_equal(value, -10), op.greater(value, 0)
     low: Any = where(is_low, value, -30.0)
-    terms, c = [1.0], 1.0
-    for k in range(1, 13):
-        c *= -(2 * k - 1)
-        terms.append(c)
-    series = polynomial(1 / (low * low), terms)
+    # of (10 / x)**2, so that no coefficient is beyond float32
+    terms = [1.0]
+    for k in range(1, 25):
+        terms.append(terms[-1] * -(2 * k - 1) / 100)
+    series = polynomial(100 / (low * low), terms)
     far = -low * low / 2 - op.log(-low) - 0.5 * log(2 * pi) + op.log(series)
     high = op.log1p(-op.erfc(where(is_high, value, 1.0) / sqrt(2)) / 2)
     middle = op.log(op.erfc(where(op.logical_or(is_low, is_high), -1.0, value) / -sqrt(2)) / 2)

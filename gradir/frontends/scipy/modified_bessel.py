@@ -19,7 +19,8 @@ import gradir.frontends.functions.numpy as gnp
 from gradir.frontends.functions.array_ops import op
 from gradir.frontends.functions.bessel import polynomial
 from gradir.frontends.scipy.calls import of_order, ordered
-from gradir.frontends.scipy.shifted_orders import by_orders
+from gradir.frontends.scipy.edges import constant, undefined, vertical
+from gradir.frontends.scipy.shifted_orders import OfOrder, by_orders
 from gradir.frontends.transforms.custom_derivatives import custom_jvp
 from gradir.frontends.transforms.flow import fori_loop, while_loop
 
@@ -154,7 +155,8 @@ def _k_integral(x: Any) -> tuple[Any, Any]:
     """exp(x) times K0 and K1 of x >= 2: of exp(-x (cosh t - 1)) cosh(n t) from 0 on."""
     count = 32
     wide, places = x[..., None], np.arange(0.0, count)
-    step = gnp.arccosh(1 + 42 / wide) / count
+    # no derivative flows through the places, so that those of the terms have one sign
+    step = constant(gnp.arccosh(1 + 42 / wide) / count)
     t = step * places
     weights = step * np.where(places == 0, 0.5, 1.0)
     terms = gnp.exp(-2 * wide * gnp.sinh(t / 2) ** 2) * weights
@@ -173,16 +175,15 @@ def _upwards(n: Any, x: Any, first: Any, second: Any) -> Any:
     return gnp.where(n == 0, first, last)
 
 
-def _k(order: Any, x: Any, is_scaled: bool) -> Any:
+def _bessel_k(order: Any, x: Any) -> Any:
+    """K of integer orders; inf at 0, nan below."""
     n = gnp.abs(order)
     is_near, is_end = x <= 2, x == np.inf
     is_bad = gnp.logical_or(x < 0, gnp.isnan(x))
     near = gnp.where(gnp.logical_and(is_near, x > 0), x, 1.0)
     far = gnp.where(gnp.logical_or(gnp.logical_or(is_near, is_end), is_bad), 3.0, x)
-    near_factor = gnp.exp(near) if is_scaled else 1.0
-    far_factor = 1.0 if is_scaled else gnp.exp(-far)
     starts = [
-        gnp.where(is_near, low * near_factor, high * far_factor)
+        gnp.where(is_near, low, high * gnp.exp(-far))
         for low, high in zip(_k_series(near), _k_integral(far), strict=True)
     ]
     made = _upwards(n, gnp.where(is_near, near, far), *starts)
@@ -190,18 +191,21 @@ def _k(order: Any, x: Any, is_scaled: bool) -> Any:
     return gnp.where(is_bad, np.nan, made)
 
 
-def _bessel_k(order: Any, x: Any) -> Any:
-    """K of integer orders; inf at 0, nan below."""
-    return _k(order, x, False)
+def _scaled_bessel_k(order: int) -> OfOrder:
+    """exp(x) K of order 0 or 1; inf at 0, nan below. It is differentiated as it stands."""
 
+    def scaled(_: Any, x: Any) -> Any:
+        is_near, is_end = x <= 2, x == np.inf
+        near = gnp.where(gnp.logical_and(is_near, x > 0), x, 1.0)
+        far = gnp.where(gnp.logical_or(is_near, is_end), 3.0, x)
+        made = gnp.where(is_near, gnp.exp(near) * _k_series(near)[order], _k_integral(far)[order])
+        made = vertical(gnp.where(is_end, 0.0, made), x == 0, np.inf, -1.0, x)
+        return undefined(made, x < 0, x)
 
-def _scaled_bessel_k(order: Any, x: Any) -> Any:
-    """exp(x) K of integer orders; inf at 0, nan below."""
-    return _k(order, x, True)
+    return scaled
 
 
 bessel_k = by_orders(_bessel_k, -0.5, 1.0)
-scaled_bessel_k = by_orders(_scaled_bessel_k, -0.5, -1.0, step=1)
 
 _I = "The modified Bessel function of the first kind and a real order >= 0 or an integer"
 _K = "The modified Bessel function of the second kind and {}; inf at 0, nan below."
@@ -213,7 +217,10 @@ COMPILED = {
     **{
         f"k{n}{end}": of_order(f"k{n}{end}", function, n, _K.format(f"order {n}{times}"))
         for n in (0, 1)
-        for end, function, times in (("", bessel_k, ""), ("e", scaled_bessel_k, ", times exp(x)"))
+        for end, function, times in (
+            ("", bessel_k, ""),
+            ("e", _scaled_bessel_k(n), ", times exp(x)"),
+        )
     },
 }
 """gradir.scipy.special's."""

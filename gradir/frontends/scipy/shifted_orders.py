@@ -19,29 +19,25 @@ from gradir.frontends.transforms.flow import fori_loop
 OfOrder = Callable[[Any, Any], Any]
 
 
-def by_orders(
-    function: OfOrder, factor: float, sign: float, step: int = 2, has_pole: bool = False
-) -> OfOrder:
+def by_orders(function: OfOrder, factor: float, sign: float, has_pole: bool = False) -> OfOrder:
     """`function(n, x)` of integers n, with the slope factor * (f_{n-1} + sign * f_{n+1}).
 
-    step 1: factor * (f_{n-1} + 2 * sign * f_n + f_{n+1}), for a sign of 1 or -1. `has_pole`: it is
-    infinite at 0, where the order farthest from 0 decides.
+    `has_pole`: it is infinite at 0, where the order farthest from 0 decides.
     """
 
     def derivative(k: Any, order: Any, x: Any) -> Any:
         """Number k: the sum over places 0 ... of all orders, with the weights of a power."""
-        most = k * (2 // step)
 
         def add(j: Any, state: Any) -> Any:
             total, weight = state
-            term = weight * function(order - k + step * j, x)
+            term = weight * function(order - k + 2 * j, x)
             if has_pole:
-                decides = gnp.where(order < 0, j == 0, j == most)
+                decides = gnp.where(order < 0, j == 0, j == k)
                 term = gnp.where(gnp.logical_or(x != 0, decides), term, 0.0)
-            return total + term, weight * (sign * (most - j) / (j + 1))
+            return total + term, weight * (sign * (k - j) / (j + 1))
 
         weight = gnp.power(np.float64(factor), k)
-        return fori_loop(0, most + 1, add, (x * 0, weight))[0]
+        return fori_loop(0, k + 1, add, (x * 0, weight))[0]
 
     def pushed(primals: Any, tangents: Any) -> Any:
         k, order, x = primals

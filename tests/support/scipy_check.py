@@ -1,16 +1,16 @@
-"""The tables of special functions run: values and two derivatives natively, errors in ulp.
+"""The tables of gradir.scipy run: values and two derivatives natively, errors in ulp.
 
-What is right is stored in special_answers.json, as mpmath takes minutes; this file, run as a
-program, writes it anew, with names of rows theirs alone. Derivatives are differences in many
-digits. An error is counted in units of the last place of a result, or of what one such unit of an
-argument changes, where that is more.
+What is right is stored in special_answers.json and stats_answers.json, as mpmath takes minutes;
+this file, run as a program, writes them anew, with names of rows theirs alone. Derivatives are
+differences in many digits. An error is counted in units of the last place of a result, or of
+what one such unit of an argument changes, where that is more.
 """
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import log10
@@ -18,20 +18,24 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import special_rows
+import stats_rows
 from mpmath import mp
 from points_made import error_in_ulp
-from special_rows import ROWS, Number, Special
+from scipy_rows import Number, Row
 
 import gradir
 import gradir.numpy as gnp
 
-ANSWERS = Path(__file__).parent / "special_answers.json"
+SUPPORT = Path(__file__).parent
+TABLES: dict[str, Sequence[Row]] = {"special": special_rows.ROWS, "stats": stats_rows.ROWS}
+"""The rows of each module of gradir.scipy."""
 DIGITS = 50
 STEP = mp.mpf(10) ** -16
 
 
 @dataclass(frozen=True)
-class SpecialError:
+class ScipyError:
     """A value of a function or its derivative at a place, and the right one."""
 
     name: str
@@ -48,9 +52,7 @@ class SpecialError:
         )
 
 
-def errors_of_special(
-    row: Special, order: int = 2, is_native: bool = True
-) -> Iterator[SpecialError]:
+def errors_of(row: Row, order: int = 2, is_native: bool = True) -> Iterator[ScipyError]:
     """The errors of a function and its derivatives up to an order."""
     made = _found(row, min(order, row.order), is_native)
     for n, (found, answers) in enumerate(zip(made, stored()[row.name], strict=False)):
@@ -58,16 +60,24 @@ def errors_of_special(
             with mp.workdps(DIGITS):
                 right, size = map(mp.mpf, answer)
                 ulp = error_in_ulp(got, right, size)
-            yield SpecialError(row.name, n, place, float(got), right, ulp)
+            yield ScipyError(row.name, n, place, float(got), right, ulp)
 
 
 @cache
 def stored() -> dict[str, list[list[tuple[str, str]]]]:
-    """The right values and sizes at a function's places, by function and order."""
-    return json.loads(ANSWERS.read_text())
+    """The right values and sizes at a row's places, by name and order."""
+    return {name: column for table in TABLES for name, column in _stored_of(table).items()}
 
 
-def _found(row: Special, order: int, is_native: bool) -> list[Any]:
+def _stored_of(table: str) -> dict[str, list[list[tuple[str, str]]]]:
+    return json.loads(_file_of(table).read_text())
+
+
+def _file_of(table: str) -> Path:
+    return SUPPORT / f"{table}_answers.json"
+
+
+def _found(row: Row, order: int, is_native: bool) -> list[Any]:
     """The function and its derivatives at all places, by one function."""
     *others, x = (np.array(column, float) for column in zip(*row.places, strict=True))
 
@@ -84,7 +94,7 @@ def _found(row: Special, order: int, is_native: bool) -> list[Any]:
     return list(gradir.interpret(module, module.functions[-1], x))
 
 
-def answers_at(row: Special, place: tuple[float, ...]) -> list[tuple[Number, Number]]:
+def answers_at(row: Row, place: tuple[float, ...]) -> list[tuple[Number, Number]]:
     """The value and its derivatives, and the sizes that errors are relative to."""
     distance = min(
         (abs(place[-1] - end) for end in (0.0, *row.ends) if end != place[-1]), default=1
@@ -93,7 +103,7 @@ def answers_at(row: Special, place: tuple[float, ...]) -> list[tuple[Number, Num
         return _differences(row, [mp.mpf(x) for x in place], mp.mpf(distance) * STEP)
 
 
-def _differences(row: Special, place: list[Number], step: Number) -> list[tuple[Number, Number]]:
+def _differences(row: Row, place: list[Number], step: Number) -> list[tuple[Number, Number]]:
     *others, x = place
 
     def at(k: int) -> Number:
@@ -110,7 +120,7 @@ def _differences(row: Special, place: list[Number], step: Number) -> list[tuple[
     return list(zip((here, first, second), size, strict=True))
 
 
-def _answers_of(row: Special) -> list[list[tuple[str, str]]]:
+def _answers_of(row: Row) -> list[list[tuple[str, str]]]:
     places = [answers_at(row, place) for place in row.places]
     return [
         [(str(mp.nstr(right, 22)), str(mp.nstr(size, 3))) for right, size in column]
@@ -119,11 +129,12 @@ def _answers_of(row: Special) -> list[list[tuple[str, str]]]:
 
 
 def main(names: list[str]) -> None:
-    """Store the answers of all functions, or of some again."""
-    found = stored() if names else {}
-    found |= {row.name: _answers_of(row) for row in ROWS if not names or row.name in names}
-    lines = [f"{json.dumps(name)}: {json.dumps(answers)}" for name, answers in found.items()]
-    ANSWERS.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    """Store the answers of all rows, or of some again."""
+    for table, rows in TABLES.items():
+        found = _stored_of(table) if names else {}
+        found |= {row.name: _answers_of(row) for row in rows if not names or row.name in names}
+        lines = [f"{json.dumps(name)}: {json.dumps(answers)}" for name, answers in found.items()]
+        _file_of(table).write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
 
 if __name__ == "__main__":

@@ -19,8 +19,9 @@ from gradir.frontends.scipy.distributions import (
     gamma_density,
     log_beta_density,
     log_gamma_density,
+    with_gamma_digits,
 )
-from gradir.frontends.scipy.edges import with_slopes
+from gradir.frontends.scipy.edges import with_digits, with_slopes
 from gradir.frontends.scipy.entropies import expit, expit_slope, log_expit, xlogy
 from gradir.frontends.scipy.error_functions import log_ndtr, ndtr, ndtri
 from gradir.frontends.scipy.gammas import betaln
@@ -59,9 +60,9 @@ def _halfnorm_logsf(y: Any) -> Any:
 def _t_logpdf(y: Any, df: Any) -> Any:
     ratio = y / op.sqrt(df)
     is_near = op.less(op.abs(ratio), 1)
-    near, far = where(is_near, ratio, 0.0), where(is_near, 1.0, ratio)
-    # the logarithm of the length of (ratio, 1); squares of far ratios may be above all numbers
-    length = where(is_near, op.log1p(near * near) / 2, op.log(op.hypot(far, 1.0)))
+    near = where(is_near, ratio, 0.0)
+    # squares of far ratios may be above all numbers
+    length = with_digits(op.log(op.hypot(ratio, 1.0)), is_near, op.log1p(near * near) / 2)
     return -betaln(df / 2, 0.5) - op.log(df) / 2 - (df + 1) * length
 
 
@@ -188,7 +189,8 @@ def _invgamma_logpdf(y: Any, a: Any) -> Any:
     # at 0 its last term is all that counts
     is_end = op.equal(y, 0)
     place = where(is_end, 1.0, y)
-    rest = log_gamma_density(1 / place, a) + op.log(a / place)
+    rest = -a * op.log(place) - op.lgamma(a + 1) - 1 / place
+    rest = with_gamma_digits(rest, 1 / place, a) + op.log(a / place)
     return where(is_end, -1 / y, rest)
 
 

@@ -59,7 +59,7 @@ _binom_logsf = _binom_tail(lambda a, b, p: log_beta(a, b, p, 1 - p, False), -inf
 
 def _nbinom_parts(k: Any, n: Any, p: Any) -> tuple[Any, ...]:
     # the number of ways to choose k of n + k - 1
-    waits = -op.log(n + k) - betaln(n, k + 1)
+    waits = op.lgamma(n + k) - op.lgamma(k + 1) - op.lgamma(n)
     return p, n, k, waits, lambda _, j: 1 / j
 
 

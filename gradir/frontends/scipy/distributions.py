@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import Parameter, Signature
-from math import inf
+from math import inf, pi
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,14 +18,10 @@ from gradir.frontends.functions.array_ops import op
 from gradir.frontends.functions.sugar import (
     where,
 )
-from gradir.frontends.scipy.entropies import xlogy
-from gradir.frontends.scipy.incomplete import (
-    beta_factors,
-    gamma_factors,
-    raised,
-    sizes,
-    valid_or_nan,
-)
+from gradir.frontends.scipy.edges import with_digits
+from gradir.frontends.scipy.entropies import xlog1py, xlogy
+from gradir.frontends.scipy.gammas import LARGE, correction
+from gradir.frontends.scipy.incomplete import log_ratio, raised, valid_or_nan
 from gradir.frontends.scipy.pairs import floats
 from gradir.frontends.tracing.eager import eager
 from gradir.frontends.tracing.source_locations import refusal
@@ -94,52 +90,64 @@ def _logarithm(kind: str, formulas: Mapping[str, Formula], facts: _Facts) -> For
     return inside if facts.integers else everywhere
 
 
+def with_gamma_digits(made: Any, y: Any, exponent: Any) -> Any:
+    """`made`, which is log(y**exponent * exp(-y) / gamma(exponent + 1)), of large exponents by the
+    deviance, as its terms cancel."""
+    is_large = op.logical_and(op.greater_equal(exponent, LARGE), op.greater(y, 0))
+    a, x = where(is_large, exponent, LARGE), where(is_large, y, LARGE)
+    share = (x - a) / a
+    deviance = a * (share - log_ratio(share, x / a))
+    return with_digits(made, is_large, -deviance - op.log(a * (2 * pi)) / 2 - correction(a))
+
+
 def gamma_density(y: Any, exponent: Any) -> Any:
     """y**exponent * exp(-y) / gamma(exponent + 1), by a power up to y = 1."""
-    base, rest = gamma_factors(exponent, y)
-    is_low = op.less_equal(base, 1)
-    rest = rest + exponent * op.log(where(is_low, 1.0, base))
-    return raised(where(is_low, base, 1.0), exponent, rest)
+    is_low = op.less_equal(y, 1)
+    rest = exponent * op.log(where(is_low, 1.0, y)) - op.lgamma(exponent + 1) - y
+    rest = with_gamma_digits(rest, where(is_low, 0.0, y), exponent)
+    return raised(where(is_low, y, 1.0), exponent, rest)
 
 
 def log_gamma_density(y: Any, exponent: Any) -> Any:
     """The logarithm of `gamma_density`."""
-    base, rest = gamma_factors(exponent, y)
-    return xlogy(exponent, base) + rest
+    made = xlogy(exponent, y) - y - op.lgamma(exponent + 1)
+    return with_gamma_digits(made, y, exponent)
 
 
-def _share_factors(
-    p: Any, first: Any, second: Any, logarithm: Any, ratio: Callable[[Any, Any], Any]
-) -> tuple[Any, Any, Any]:
-    """(base, a, c) with base**a * exp(c) = p**first * (1 - p)**second * exp(logarithm).
+def _with_beta_digits(made: Any, p: Any, first: Any, second: Any, ratio: Any) -> Any:
+    """`made`, which is log(p**a * (1 - p)**b * ratio(a, b) / beta(a, b)) of two exponents, of large
+    ones by the deviance, as its terms cancel."""
+    is_large = op.greater_equal(op.minimum(first, second), LARGE)
+    is_large = op.logical_and(is_large, op.greater(p * (1 - p), 0))
+    a, b = where(is_large, first, LARGE), where(is_large, second, LARGE)
+    x, total = where(is_large, p, 0.5), a + b
+    y = 1 - x
+    apart = a * y - b * x
+    of_x, of_y = log_ratio(-apart / a, x * (total / a)), log_ratio(apart / b, y * (total / b))
+    scale = op.log(a * b / (total * (2 * pi))) / 2 + op.log(ratio(a, b))
+    rest = correction(total) - correction(a) - correction(b)
+    return with_digits(made, is_large, (a * of_x + b * of_y) + (scale + rest))
 
-    `ratio` of two numbers is what exp(logarithm) is beside 1 / beta of them: of large ones, whose
-    logarithms cancel.
-    """
-    is_large, m, n = sizes(first, second)
-    is_low = op.less(p, 0.5)
-    x, y = where(is_low, p, 1 - p), where(is_low, 1 - p, p)
-    a, b = where(is_low, first, second), where(is_low, second, first)
-    base, rest = beta_factors(a, b, x, y, logarithm)
-    return base, a, rest + where(is_large, op.log(ratio(m, n)), 0.0)
 
-
-def beta_density(*parts: Any) -> Any:
+def beta_density(p: Any, first: Any, second: Any, logarithm: Any, ratio: Any) -> Any:
     """p**first * (1 - p)**second * exp(logarithm), by a small power near p = 0 and 1.
 
-    The arguments are those of `_share_factors`.
+    `ratio` of large exponents is what exp(logarithm) is beside 1 / beta(first, second).
     """
-    base, exponent, rest = _share_factors(*parts)
-    is_small = op.logical_or(op.less(exponent, 10), op.equal(base, 0))
+    is_low = op.less(p, 0.5)
+    base = where(is_low, p, 1 - p)
+    exponent, other = where(is_low, first, second), where(is_low, second, first)
+    is_small = op.logical_or(op.less(exponent, LARGE), op.equal(base, 0))
     is_power = op.logical_and(op.less(base, 0.1), is_small)
-    rest = rest + exponent * op.log(where(is_power, 1.0, base))
+    rest = exponent * op.log(where(is_power, 1.0, base)) + other * op.log1p(-base)
+    rest = _with_beta_digits(logarithm + rest, p, first, second, ratio)
     return raised(where(is_power, base, 1.0), exponent, rest)
 
 
-def log_beta_density(*parts: Any) -> Any:
+def log_beta_density(p: Any, first: Any, second: Any, logarithm: Any, ratio: Any) -> Any:
     """The logarithm of `beta_density`."""
-    base, exponent, rest = _share_factors(*parts)
-    return xlogy(exponent, base) + rest
+    made = xlogy(first, p) + xlog1py(second, -p) + logarithm
+    return _with_beta_digits(made, p, first, second, ratio)
 
 
 def _public(

@@ -56,6 +56,12 @@ def with_slopes(made: Any, *slopes: tuple[Any, Any]) -> Tracer:
     return made
 
 
+def with_digits(made: Any, is_better: Any, exact: Any) -> Any:
+    """`made`, but for its rounding: where `is_better`, the value is `exact`, whose formula is not
+    differentiated."""
+    return made + constant(where(is_better, exact - made, 0.0))
+
+
 def sign_of(x: Any) -> Any:
     """-1 below 0, else 1, without a derivative: x * sign_of(x) is |x| without its kink, to fold
     even and odd functions."""

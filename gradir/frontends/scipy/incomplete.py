@@ -19,6 +19,7 @@ from gradir.frontends.functions.sugar import (
     pow,
     where,
 )
+from gradir.frontends.scipy.edges import with_digits
 from gradir.frontends.scipy.gammas import LARGE, betaln, correction
 from gradir.frontends.scipy.pairs import floats
 from gradir.frontends.scipy.quadrature import DEPTH, integral
@@ -46,7 +47,7 @@ def _cut(slope: Any, curve: Any) -> Any:
     return emit_one(NoGradOp, where(op.greater(slope, 0), by_slope, by_curve))
 
 
-def _log_ratio(apart: Any, ratio: Any) -> Any:
+def log_ratio(apart: Any, ratio: Any) -> Any:
     """log(ratio), and log1p(apart), which is the same, where the ratio is near 1."""
     is_near = op.less(op.abs(apart), 0.5)
     near, far = op.log1p(where(is_near, apart, 0.0)), op.log(where(is_near, 1.0, ratio))
@@ -74,7 +75,7 @@ def _base(is_power: Any, x: Any, is_large: Any, logarithm: Any) -> tuple[Any, An
     return where(is_power, base, 1.0), logarithm - known
 
 
-def gamma_factors(a: Any, x: Any) -> tuple[Any, Any]:
+def _gamma_factors(a: Any, x: Any) -> tuple[Any, Any]:
     """(base, c) with base**a * exp(c) = x**a * exp(-x) / gamma(a + 1).
 
     Of a large a by Stirling's series, with a base of 1 but near x = 0.
@@ -85,14 +86,14 @@ def gamma_factors(a: Any, x: Any) -> tuple[Any, Any]:
     is_tiny = op.less(ratio, _TINY)
     is_power = op.logical_or(is_tiny, op.logical_not(is_large))
     base, lacking = _base(is_power, x, is_large, -share - op.log(b))
-    distance = where(is_tiny, lacking, _log_ratio(share, where(is_tiny, 1.0, ratio)) - share)
+    distance = where(is_tiny, lacking, log_ratio(share, where(is_tiny, 1.0, ratio)) - share)
     by_series = b * distance - op.log(b * (2 * pi)) / 2 - correction(b)
     return base, where(is_large, by_series, -x - op.lgamma(where(is_large, 1.0, a) + 1))
 
 
 def log_density(a: Any, x: Any) -> Any:
     """log(x**a * exp(-x) / gamma(a + 1))."""
-    base, rest = gamma_factors(a, x)
+    base, rest = _gamma_factors(a, x)
     return a * op.log(base) + rest
 
 
@@ -120,7 +121,7 @@ def _both_gammas(a: Any, x: Any) -> tuple[Any, Any]:
     # beyond it Q is below all numbers
     x = op.minimum(x, emit_one(NoGradOp, 100 * (a + 10)))
     is_low = op.less_equal(x, op.maximum(a, 1.0) + 1)
-    base, rest = gamma_factors(a, x)
+    base, rest = _gamma_factors(a, x)
     part = valid_or_nan(raised(base, a, rest) * _gamma_sum(a, x, is_low), is_ok)
     return where(is_low, part, 1 - part), where(is_low, 1 - part, part)
 
@@ -136,7 +137,7 @@ def log_gamma(a: Any, x: Any, is_upper: bool) -> Any:
     """log(P), or log(Q), finite where those are below all numbers, of a > 0 and x >= 0."""
     is_low = op.less_equal(x, op.maximum(a, 1.0) + 1)
     is_wanted = op.logical_not(is_low) if is_upper else is_low
-    base, rest = gamma_factors(a, x)
+    base, rest = _gamma_factors(a, x)
     return _log_of_one(is_wanted, base, a, rest, _gamma_sum(a, x, is_low))
 
 
@@ -151,35 +152,23 @@ def gammaincc(a: Any, x: Any) -> Tracer:
 
 
 def _beta_factors(a: Any, b: Any, x: Any, y: Any) -> tuple[Any, Any]:
-    """(base, c) with base**a * exp(c) = x**a * y**b / beta(a, b), for y > 0."""
-    is_large, _, _ = sizes(a, b)
-    first, second = where(is_large, 1.0, a), where(is_large, 1.0, b)
-    return beta_factors(a, b, x, y, -betaln(first, second))
+    """(base, c) with base**a * exp(c) = x**a * y**b / beta(a, b), for y > 0.
 
-
-def sizes(a: Any, b: Any) -> tuple[Any, Any, Any]:
-    """Whether both are large, and both where they are."""
-    is_large = op.greater_equal(op.minimum(a, b), LARGE)
-    return is_large, where(is_large, a, LARGE), where(is_large, b, LARGE)
-
-
-def beta_factors(a: Any, b: Any, x: Any, y: Any, logarithm: Any) -> tuple[Any, Any]:
-    """(base, c) with base**a * exp(c) = x**a * y**b * f, for y > 0.
-
-    f is exp(logarithm), and the base x; but 1 / beta(a, b) of large a and b, by Stirling's series,
-    with a base of 1 but near x = 0.
+    Of large a and b by Stirling's series, with a base of 1 but near x = 0; else the base is x.
     """
-    is_large, p, q = sizes(a, b)
+    is_large = op.greater_equal(op.minimum(a, b), LARGE)
+    p, q = where(is_large, a, LARGE), where(is_large, b, LARGE)
     s, t = where(is_large, x, 0.5), where(is_large, y, 0.5)
     apart, ratio = p * t - q * s, s * ((p + q) / p)
     is_tiny = op.less(ratio, _TINY)
-    of_y = _log_ratio(where(is_large, apart / q, -x), where(is_large, t * ((p + q) / q), y))
+    of_y = log_ratio(where(is_large, apart / q, -x), where(is_large, t * ((p + q) / q), y))
     is_power = op.logical_or(is_tiny, op.logical_not(is_large))
     base, lacking = _base(is_power, x, is_large, op.log((p + q) / p) + q / p * of_y)
-    distance = p * _log_ratio(-apart / p, where(is_tiny, 1.0, ratio)) + q * of_y
+    distance = p * log_ratio(-apart / p, where(is_tiny, 1.0, ratio)) + q * of_y
     by_series = where(is_tiny, p * lacking, distance) + op.log(p * q / ((p + q) * (2 * pi))) / 2
     by_series = by_series + correction(p + q) - correction(p) - correction(q)
-    return base, where(is_large, by_series, b * of_y + logarithm)
+    rest = b * of_y - betaln(where(is_large, 1.0, a), where(is_large, 1.0, b))
+    return base, where(is_large, by_series, rest)
 
 
 def log_beta_density(a: Any, b: Any, x: Any, y: Any) -> Any:
@@ -230,10 +219,10 @@ def _halves(root: Any, cosine: Any, b: Any) -> tuple[Any, Any, Any]:
     _, logarithm = _beta_factors(first, second, place, rest)
     total = _beta_sum(first, second, place, rest) / 2
     low = op.exp(logarithm) * total
-    is_near = op.less(x, 0.5)
-    near, far = where(is_near, x, 0.0), where(is_near, 1.0, cosine)
-    of_cosine = where(is_near, op.log1p(-near) / 2, op.log(far))
-    return is_low, low, 2 * b * of_cosine + logarithm + op.log(total)
+    power = 2 * b * op.log(where(is_low, 1.0, cosine))
+    is_near = op.logical_and(op.less(x, 0.5), op.logical_not(is_low))
+    power = with_digits(power, is_near, b * op.log1p(-where(is_near, x, 0.0)))
+    return is_low, low, power + logarithm + op.log(total)
 
 
 def halves(root: Any, cosine: Any, b: Any) -> Any:

@@ -77,9 +77,21 @@ def in_child(function: FunctionT) -> FunctionT:
 
 
 def _take() -> None:
-    for lock in (*_compiler_locks, *_llvmlite_locks()):
-        lock.acquire()
-        _taken.append(lock)
+    count = 0
+    while count < len(_compiler_locks):
+        for lock in _compiler_locks[count:]:
+            lock.acquire()
+            _taken.append(lock)
+            count += 1
+        # a lock that was made meanwhile may be held by a thread that waits for llvmlite
+        of_llvmlite = _llvmlite_locks()
+        for lock in of_llvmlite:
+            lock.acquire()
+        if count < len(_compiler_locks):
+            for lock in of_llvmlite:
+                lock.release()
+        else:
+            _taken.extend(of_llvmlite)
     if _import_lock is not None:
         _wait_for_imports(_import_lock)
         _taken.append(_import_lock)

@@ -39,11 +39,23 @@ def kept_fact(ask: Callable[[AttributeT], FactT]) -> Callable[[AttributeT], Fact
 _numbered: dict[Attribute, int] = {}
 _MOST_NUMBERED = 1 << 14
 _numbers = count()
+# The attributes of a pickle bring the numbers of another process along.
+_PROCESS = object()
 
 
-@kept_fact
 def number_of(attribute: Attribute) -> int:
-    """A number that equal attributes share, for keys: a key of attributes is hashed for long."""
+    """A number for keys, as a key of attributes is hashed for long.
+
+    Attributes that differ never share one; equal attributes do, with rare exceptions.
+    """
+    number, process = attribute.__dict__.get("gradir number", (0, None))
+    if process is not _PROCESS:
+        number = _new_number(attribute)
+        attribute.__dict__["gradir number"] = number, _PROCESS
+    return number
+
+
+def _new_number(attribute: Attribute) -> int:
     found = _numbered.get(attribute)
     if found is None:
         if len(_numbered) >= _MOST_NUMBERED:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from ctypes import c_char_p, string_at
 from dataclasses import dataclass
@@ -80,7 +80,7 @@ class Compilation:
     def __init__(self, target: MachineTarget, helpers: int | None = None):
         self.target = target
         self._most_helpers = thread_count(None) - 1 if helpers is None else helpers
-        self._helpers: list[threading.Thread] = []
+        self._helpers: list[_Helper] = []
         self._waiting: deque[int] = deque()
         self._texts: list[str] = []
         self._done: dict[int, CompiledObject] = {}
@@ -88,11 +88,11 @@ class Compilation:
 
     def add(self, text: str) -> None:
         """Compile one more module."""
-        self._waiting.append(len(self._texts))
         self._texts.append(text)
-        self._helpers = [helper for helper in self._helpers if helper.is_alive()]
+        self._waiting.append(len(self._texts) - 1)
+        self._helpers = [helper for helper in self._helpers if not helper.is_done.is_set()]
         if len(self._helpers) < self._most_helpers:
-            helper = threading.Thread(target=self._work, name="gradir-llvm")
+            helper = _Helper(self._work)
             try:
                 helper.start()
             except RuntimeError:  # the system gives no thread: `finish` compiles all
@@ -104,8 +104,9 @@ class Compilation:
         """The object files, in the order of their modules."""
         self._work()
         self._join()
-        if self._error is not None:
-            raise self._error
+        error, self._error = self._error, None
+        if error is not None:
+            raise error
         return tuple(self._done[k] for k in range(len(self._texts)))
 
     def __enter__(self) -> Self:
@@ -117,21 +118,51 @@ class Compilation:
 
     def _join(self) -> None:
         while self._helpers:
-            self._helpers.pop().join()
+            self._helpers[-1].wait()
+            self._helpers.pop()
 
     def _work(self) -> None:
         """Compile modules until none waits."""
-        while self._waiting and self._error is None:
-            # a fork waits for the worker, so that no child misses a module that is under way
-            with _worker() as worker:
-                try:
-                    number = self._waiting.popleft()
-                except IndexError:
-                    return
-                try:
-                    self._done[number] = worker.compile(self._texts[number], self.target)
-                except BaseException as error:
-                    self._error = error
+        try:
+            while self._waiting and self._error is None:
+                self._compile_next()
+        except BaseException as error:
+            # the first error is raised, but an interruption before it
+            if self._error is None or not isinstance(error, Exception):
+                self._error = error
+
+    def _compile_next(self) -> None:
+        # a fork waits for the worker, so that no child misses a module that is under way
+        with _worker() as worker:
+            try:
+                number = self._waiting.popleft()
+            except IndexError:
+                return
+            self._done[number] = worker.compile(self._texts[number], self.target)
+
+
+# How often a wait looks whether this is the child of a fork.
+_CHECKED_SECONDS = 0.1
+
+
+class _Helper(threading.Thread):
+    """A thread that says when it has done its work."""
+
+    def __init__(self, work: Callable[[], None]) -> None:
+        super().__init__(name="gradir-llvm")
+        self._work, self.is_done = work, threading.Event()
+
+    def run(self) -> None:
+        try:
+            self._work()
+        finally:
+            self.is_done.set()
+
+    def wait(self) -> None:
+        """`join`, which takes a thread for ended if it is interrupted. No child has the thread."""
+        while self.is_alive() and not self.is_done.wait(_CHECKED_SECONDS):
+            pass
+        self.join()
 
 
 def total_times(objects: Sequence[CompiledObject]) -> CompileTimes:
@@ -153,22 +184,21 @@ class _Worker:
     def compile(self, text: str, target: MachineTarget, level: int = SPEED_LEVEL) -> CompiledObject:
         start = time.perf_counter()
         machine = self._machine(target, level)
-        module = self._parse(text, target, machine)
-        parsed = time.perf_counter()
-        if level:
-            _optimize(module, machine)
-        optimized = time.perf_counter()
-        data = _emit_object(module, machine)
-        module.close()
+        with self._module(text, target, machine) as module:
+            parsed = time.perf_counter()
+            if level:
+                _optimize(module, machine)
+            optimized = time.perf_counter()
+            data = _emit_object(module, machine)
         emitted = time.perf_counter()
         steps = ((start, parsed), (parsed, optimized), (optimized, emitted))
         return CompiledObject(data, CompileTimes(*(1e6 * (b - a) for a, b in steps)))
 
     def assembly(self, text: str, target: MachineTarget) -> str:
         machine = self._machine(target, SPEED_LEVEL)
-        module = self._parse(text, target, machine)
-        _optimize(module, machine)
-        return str(machine.emit_assembly(module))
+        with self._module(text, target, machine) as module:
+            _optimize(module, machine)
+            return str(machine.emit_assembly(module))
 
     def _machine(self, target: MachineTarget, level: int) -> Any:
         """LLVM's code generator for a target, kept: it takes longer to make than a small function.
@@ -192,16 +222,24 @@ class _Worker:
             )
         return found
 
-    def _parse(self, text: str, target: MachineTarget, machine: Any) -> Any:
+    @contextmanager
+    def _module(self, text: str, target: MachineTarget, machine: Any) -> Generator[Any]:
+        """A module of the text, freed before another thread has the context."""
+        module = None
         try:
-            module = _parse_assembly(text, self._context)
-            module.triple = triple_of(target)
-            module.data_layout = str(machine.target_data)
-            module.verify()
-        except RuntimeError as error:
-            # llvmlite's error for all refusals of LLVM
-            raise CompileError(f"LLVM does not take the code that gradir wrote: {error}") from None
-        return module
+            try:
+                module = _parse_assembly(text, self._context)
+                module.triple = triple_of(target)
+                module.data_layout = str(machine.target_data)
+                module.verify()
+            except RuntimeError as error:
+                # llvmlite's error for all refusals of LLVM
+                message = f"LLVM does not take the code that gradir wrote: {error}"
+                raise CompileError(message) from None
+            yield module
+        finally:
+            if module is not None:
+                module.close()
 
 
 _idle: list[_Worker] = []

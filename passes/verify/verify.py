@@ -51,6 +51,14 @@ def verify(module: Operation) -> None:
         _verify(module)
 
 
+def verify_function(module: ModuleOp, function: FuncOp) -> None:
+    """`verify` for one function of a module whose other functions were verified before."""
+    with assuming([]):
+        verifier = _Verifier()
+        verifier.symbols = verifier.collect_symbols(module)
+        _walk(verifier.operation(function))
+
+
 def _verify(module: Operation) -> None:
     _walk(_Verifier().operation(module))
 

@@ -87,6 +87,18 @@ func.func @f(%x: tensor<8xf64>) -> tensor<24xf64> {
         np.testing.assert_array_equal(function(x, out=np.full(24, np.nan))[0], expected)
 
 
+def test_a_product_whose_plan_would_change_stays() -> None:
+    """The convolution of what begins at row 2 runs in steps, one from row 0 on in chunks."""
+    import gradir.nn as nn
+
+    random = np.random.default_rng(0)
+    x, w = (random.normal(size=s).astype(np.float32) for s in ((2, 64, 32, 32), (64, 64, 3, 3)))
+    b = random.normal(size=(4, 64, 32, 32)).astype(np.float32)
+    shifted = gradir.jit(lambda x, w, b: nn.conv2d(x, w, padding=1) + b[2:], threads=2)(x, w, b)
+    plain = gradir.jit(lambda x, w: nn.conv2d(x, w, padding=1), threads=2)(x, w)
+    np.testing.assert_allclose(shifted, plain + b[2:], rtol=1e-5, atol=1e-4)
+
+
 def test_attention_has_one_kernel_for_its_blocks() -> None:
     """Blocks of rows are all alike but the first one, whose pointer is not moved."""
     import gradir.nn as nn

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ import gradir.numpy as gnp
 from gradir.codegen.driver import modules
 from gradir.codegen.text.target import host
 from gradir.errors import CompileError
+from gradir.runtime import llvm
 from gradir.runtime.llvm import Compilation, compile_object, total_times
 
 
@@ -45,6 +47,26 @@ def test_an_error_of_any_module_is_raised(count: int) -> None:
         for text in (text_of(0), "define void @g( {", text_of(1)):
             compilation.add(text)
         with pytest.raises(CompileError, match="LLVM does not take the code that gradir wrote"):
+            compilation.finish()
+    assert not helpers()
+
+
+def test_an_interruption_is_raised_before_errors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The calling thread is interrupted while a helper fails."""
+    caller = threading.current_thread()
+
+    def compile_nothing(*_: object) -> None:
+        if threading.current_thread() is caller:
+            raise KeyboardInterrupt
+        time.sleep(0.1)
+        raise CompileError("a module")
+
+    monkeypatch.setattr(llvm._Worker, "compile", compile_nothing)
+    with Compilation(host(), 1) as compilation:
+        compilation.add("one")
+        time.sleep(0.02)
+        compilation.add("two")
+        with pytest.raises(KeyboardInterrupt):
             compilation.finish()
     assert not helpers()
 

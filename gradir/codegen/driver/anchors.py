@@ -35,11 +35,11 @@ def anchored(op: LoopOp, places: Sequence[Hashable]) -> tuple[LoopOp, tuple[int,
     may_move += [k in updated for k in range(len(op.outputs))]
     # at buffer level no operand stands between the inputs and the outputs; scratch is the last
     rows = zip(places, op.operands, accesses, may_move, strict=False)
-    found: dict[Hashable, set[int]] = {}
-    for place, operand, access, moves in rows:
-        found.setdefault(place, set()).add(_distance(operand.type, access) if moves else 0)
-    moved = {place for place, distances in found.items() if len(distances) == 1}
-    distances = [min(found[p]) if p in moved else 0 for p in places[: len(accesses)]]
+    of_place: dict[Hashable, set[int]] = {}
+    for place, operand, access, may in rows:
+        of_place.setdefault(place, set()).add(_distance(operand.type, access) if may else 0)
+    moved = {place for place, distances in of_place.items() if len(distances) == 1}
+    distances = [min(of_place[p]) if p in moved else 0 for p in places[: len(accesses)]]
     if not any(distances):
         return op, (0,) * len(op.operands)
     begun = [

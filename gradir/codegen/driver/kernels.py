@@ -26,11 +26,16 @@ from gradir.passes.analysis.region_flow import times, trips
 from gradir.passes.analysis.region_ops import blocks_of
 
 if TYPE_CHECKING:
-    from gradir.codegen.contractions.kernel import emit_contract
+    from gradir.codegen.contractions.kernel import emit_contract, planned_threads
+    from gradir.codegen.contractions.plan import contract_scratch_bytes
     from gradir.codegen.programs.kernel import emit_forall
     from gradir.codegen.rows.kernel import emit_rows
 else:
     emit_contract = lazy_function("gradir.codegen.contractions.kernel", "emit_contract")
+    planned_threads = lazy_function("gradir.codegen.contractions.kernel", "planned_threads")
+    contract_scratch_bytes = lazy_function(
+        "gradir.codegen.contractions.plan", "contract_scratch_bytes"
+    )
     emit_forall = lazy_function("gradir.codegen.programs.kernel", "emit_forall")
     emit_rows = lazy_function("gradir.codegen.rows.kernel", "emit_rows")
 
@@ -81,7 +86,12 @@ class KernelCache:
         places = [self.buffers[operand].place for operand in op.operands]
         kernel_op = op
         if isinstance(op, LoopOp):
-            kernel_op, self.distances[op] = anchored(op, places)
+            kernel_op, distances = anchored(op, places)
+            if self._is_planned_alike(op, kernel_op):
+                self.distances[op] = distances
+            else:
+                kernel_op.erase()
+                kernel_op = op
         key = kernel_key(kernel_op, places)
         known = self._kernels.get(key)
         if known is None:
@@ -90,6 +100,15 @@ class KernelCache:
         if kernel_op is not op:
             kernel_op.erase()
         return known
+
+    def _is_planned_alike(self, op: LoopOp, moved: LoopOp) -> bool:
+        """Whether an op with moved pointers has the scratch memory that it wants."""
+        if moved is op or not isinstance(op, ContractOp):
+            return True
+        assert isinstance(moved, ContractOp)
+        threads = planned_threads(op) or self.threads
+        wanted = [contract_scratch_bytes(each, self.target, threads) for each in (op, moved)]
+        return wanted[0] == wanted[1]
 
     def _write(self, op: KernelOp, name: str) -> EmittedKernel:
         kernel = self._emit(op, name)

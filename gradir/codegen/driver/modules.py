@@ -20,7 +20,7 @@ from gradir.codegen.vector_math.target_functions import completed
 # The text of a group's kernels: LLVM takes about 10 ms for it, and 0.5 ms for one more module.
 GROUP_BYTES = 1 << 15
 
-_PHASE = re.compile(r"^define (void @\S+\(.*\)) .*\{$", re.MULTILINE)
+_KERNEL_HEAD = re.compile(r"^define (void @\S+\(.*\)) .*\{$", re.MULTILINE)
 
 
 class ModuleWriter:
@@ -40,7 +40,7 @@ class ModuleWriter:
         self._open_bytes += len(kernel.text)
         if self._open_bytes >= GROUP_BYTES:
             text = self._module()
-            self._declarations += [f"declare {head}" for head in _PHASE.findall(text)]
+            self._declarations += [f"declare {head}" for head in _KERNEL_HEAD.findall(text)]
             self._open, self._open_bytes = {METADATA: None}, 0
             self._hand_out(text)
 

@@ -64,7 +64,10 @@ def operand_count(name: str) -> int:
 
 
 def definition(name: str, bits: int, lanes: int, scales: bool = False) -> str:
-    """The text of one function; it may call those in `dependencies`. `scales` is `collect`'s."""
+    """The text of one function; it may call those in `dependencies`.
+
+    `scales` as in `definitions`.
+    """
     return _write(name, bits, lanes, scales)[0]
 
 

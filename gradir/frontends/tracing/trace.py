@@ -12,7 +12,6 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from gradir.api import Module
-from gradir.checks import VALIDATE_VARIABLE, is_asked_for
 from gradir.dialects.base.attribute_names import REQUIRES
 from gradir.dialects.base.extents import assuming
 from gradir.errors import ArgumentTypeError, gradir_errors
@@ -36,7 +35,8 @@ from gradir.frontends.tracing.values import Known, Moving
 from gradir.gc_pause import paused_gc
 from gradir.passes.analysis.call_graph import callees_first, uses_in
 from gradir.passes.shapes.name_values import has_symbols
-from gradir.passes.verify.verify import verify
+from gradir.passes.verify.verify import verify, verify_function
+from gradir.symbols import function_named
 
 
 @dataclass(frozen=True)
@@ -113,10 +113,10 @@ def traced(
                 values, results = yielded(result, "the traced function")
                 trace.emit(ReturnOp(*map(trace.use, values)))
             module = _module(trace, place)
-        # each op was checked when it was emitted; declarations of derivatives were not
-        declares = any(not isinstance(op, FuncOp) for op in module.ops)
-        if outer is None and (declares or is_asked_for(VALIDATE_VARIABLE)):
+        if outer is None:
             verify(module)
+        else:  # its callees were verified when they were traced, and are once more in the end
+            verify_function(module, function_named(module, trace.name))
     captured = tuple(trace.captured)
     weak = tuple(value.weak for value in values)
     path = trace.known.close()

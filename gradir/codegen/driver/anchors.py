@@ -9,17 +9,14 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from math import prod
 from typing import cast
 
 from xdsl.ir import Attribute
 
-from gradir.codegen.driver.report import BufferType, byte_size
+from gradir.codegen.text.writer import LINE_BYTES
 from gradir.dialects.base.access import Access
+from gradir.dialects.base.shapes import byte_size, element_of
 from gradir.dialects.loopnest.loopnest import LoopOp, ShapedType
-
-# Code relies on buffers that begin at a multiple of this many bytes.
-ALIGNMENT = 64
 
 
 def anchored(op: LoopOp, places: Sequence[Hashable]) -> tuple[LoopOp, tuple[int, ...]]:
@@ -53,13 +50,13 @@ def anchored(op: LoopOp, places: Sequence[Hashable]) -> tuple[LoopOp, tuple[int,
 
 
 def _distance(type_: Attribute, access: Access | None) -> int:
-    """The bytes from a buffer's begin to the element of iteration 0, if code may begin there."""
+    """The bytes from a buffer's begin to the element of iteration 0, if code may begin there: code
+    relies on buffers that begin with a line of the cache."""
     if access is None or not any(row.constant for row in access.rows):
         return 0
     shape = cast(ShapedType, type_).get_shape()
-    element_bytes = byte_size(cast(BufferType, type_)) // max(prod(shape), 1)
-    distance = access.strides(shape)[1] * element_bytes
-    return distance if distance > 0 and distance % ALIGNMENT == 0 else 0
+    distance = access.strides(shape)[1] * byte_size(element_of(type_))
+    return distance if distance > 0 and distance % LINE_BYTES == 0 else 0
 
 
 @lru_cache(maxsize=4096)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -84,14 +84,7 @@ class KernelCache:
 
     def _new_or_equal(self, op: KernelOp) -> EmittedKernel:
         places = [self.buffers[operand].place for operand in op.operands]
-        kernel_op = op
-        if isinstance(op, LoopOp):
-            kernel_op, distances = anchored(op, places)
-            if self._is_planned_alike(op, kernel_op):
-                self.distances[op] = distances
-            else:
-                kernel_op.erase()
-                kernel_op = op
+        kernel_op = self._moved(op, places) if isinstance(op, LoopOp) else op
         key = kernel_key(kernel_op, places)
         known = self._kernels.get(key)
         if known is None:
@@ -100,6 +93,15 @@ class KernelCache:
         if kernel_op is not op:
             kernel_op.erase()
         return known
+
+    def _moved(self, op: LoopOp, places: Sequence[Hashable]) -> LoopOp:
+        """The op with accesses that begin at 0, or itself where it would be planned otherwise."""
+        moved, distances = anchored(op, places)
+        if self._is_planned_alike(op, moved):
+            self.distances[op] = distances
+            return moved
+        moved.erase()
+        return op
 
     def _is_planned_alike(self, op: LoopOp, moved: LoopOp) -> bool:
         """Whether an op with moved pointers has the scratch memory that it wants."""

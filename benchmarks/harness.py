@@ -184,6 +184,7 @@ def child_environment(threads: int) -> dict[str, str]:
         "JAX_PLATFORMS": "cpu",
         "TORCHINDUCTOR_COMPILE_THREADS": "1",
         "GRADIR_CACHE": "0",  # what is ready has been compiled
+        "GRADIR_TIERS": "0",  # and compiled well
         "PYTHONDONTWRITEBYTECODE": "",  # modules are compiled once, as for a user
     }
 

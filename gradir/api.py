@@ -369,7 +369,7 @@ def register_host_function(
 
 
 def compile(
-    module: Module, function: str, threads: int | None = None
+    module: Module, function: str, threads: int | None = None, wait: bool = False
 ) -> Executable | SpecializingExecutable:
     """Native code for `@function`: a callable `fn(*arrays, out=None) -> tuple` of arrays.
 
@@ -381,15 +381,18 @@ def compile(
     `fn.llvm_ir` and `fn.asm` show the code. Raises PassError or CompileError; PassError also for a
     module from text that could read or write outside of its tensors, see `parse`.
 
-    The callable pickles as these three arguments, and is compiled again by unpickling.
+    Short programs run quickly compiled code first, until better code with the same bits is there.
+    With `wait` (or GRADIR_TIERS=0) all code is compiled well before it runs.
+
+    The callable pickles as these four arguments, and is compiled again by unpickling.
     """
-    made = _compiled(module, function, threads)
-    made.source = compile, (module, function, threads)
+    made = _compiled(module, function, threads, wait)
+    made.source = compile, (module, function, threads, wait)
     return made
 
 
 def _compiled(
-    module: Module, function: str, threads: int | None
+    module: Module, function: str, threads: int | None, wait: bool
 ) -> Executable | SpecializingExecutable:
     from gradir.compiler.dynamic import (
         Shapes,
@@ -411,7 +414,7 @@ def _compiled(
             def static() -> ModuleOp:
                 return _module_of_copies(needed)
 
-            made = executable(needed, function, threads, static)
+            made = executable(needed, function, threads, static, wait=wait)
             made.profiler = _profiler(static, sources)
             return _watched(made, static, module)
         count = thread_count(threads)
@@ -421,7 +424,7 @@ def _compiled(
                 made = specialized(op, function, shapes)
                 return _module_of_copies(_needed(made, function))
 
-            made = executable([op], function, count, program, shapes)
+            made = executable([op], function, count, program, shapes, wait=wait)
             made.profiler = _profiler(program, sources)
             return _watched(made, program, module)
 
@@ -445,6 +448,7 @@ def _profiler(program: Callable[[], ModuleOp], sources: Sources) -> Callable[...
 
     def profile(plain: Executable, arrays: Sequence[object], out: object) -> Profile:
         with gradir_errors(sources), paused_gc():
+            plain.wait_for_code()
             timed = compile_function(program(), plain.name, plain.threads, profile=True)
         return profiled(timed, plain, arrays, out, sources)
 

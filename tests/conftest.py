@@ -20,6 +20,8 @@ gc.set_threshold(20_000)
 # Tests test the compiler; tests of the cache turn it on, in folders of their own. By GRADIR_CACHE=1
 # and a folder in GRADIR_CACHE_DIR, all test code that an earlier run has kept.
 os.environ.setdefault("GRADIR_CACHE", "0")
+# The code under test is the one that runs for long. Tests of the quick code before it ask for it.
+os.environ.setdefault("GRADIR_TIERS", "0")
 
 
 @pytest.fixture

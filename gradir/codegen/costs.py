@@ -37,6 +37,8 @@ TRIP_COST = 0.5
 # Trips of a loop whose bounds are not known; the most trips, by those on average; iterations of
 # `loopnest.lanes` that are counted as one vector. Estimates.
 UNKNOWN_TRIPS, MOST_OF_AVERAGE, TYPICAL_LANES = 16.0, 4.0, 8.0
+# Trips of such a loop where it must not be taken for a short one. Estimate.
+MOST_UNKNOWN_TRIPS = 10_000.0
 
 # What a work item of a nest takes at least, and its accesses for each vector. Estimates.
 ITEM_COST, ITEM_ACCESS_COST = 4000.0, 1.0
@@ -54,6 +56,11 @@ PHASE_COST, PROGRAM_COST = 2500.0, 6000.0
 # What thread 0 may work alone while all threads count as evenly busy: a wait that is taken for lost
 # is longer by far (driver/pool.py). Estimate.
 EVEN_COST = 50_000.0
+
+# One run by kernel, up to which a program runs quickly compiled code first: for a kernel LLVM takes
+# 12 to 20 ms less, on two threads, and a run takes up to five times as long (2026-11-28). And the
+# longest such run of all, since some are made before the better code is there.
+QUICK_COST, MOST_QUICK_COST = 2e6, 3e8
 
 # The phases of a contraction: to pack a byte, to multiply and add a vector, to load a vector of the
 # right factor (once for each tile of rows), to load it out of squares that are transposed. Measured

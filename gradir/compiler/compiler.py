@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any, cast
 from xdsl.dialects.builtin import DenseArrayBase, ModuleOp
 from xdsl.dialects.func import FuncOp
 
+from gradir.codegen.costs import MOST_QUICK_COST, QUICK_COST
+from gradir.codegen.driver.costs import run_cost
 from gradir.codegen.driver.program import emit_program
 from gradir.codegen.text.target import MachineTarget, host
 from gradir.compiler.pipeline import Machine, Plans, run_stages
+from gradir.compiler.tiers import packed_modules
 from gradir.dialects.base.attribute_names import MEMORY_LIMIT
 from gradir.dialects.base.attributes import integers_of
 from gradir.dialects.base.lazy_function import lazy_function
@@ -20,7 +23,15 @@ from gradir.passes.analysis.arguments import READ_RESULTS
 from gradir.passes.analysis.edits import erase
 from gradir.passes.buffers.plan_memory import MemoryPlan
 from gradir.runtime.executable import Executable
-from gradir.runtime.llvm import Compilation, CompiledObject, compile_object, total_times
+from gradir.runtime.llvm import (
+    FULL,
+    QUICK,
+    Compilation,
+    CompiledObject,
+    Tier,
+    compile_object,
+    total_times,
+)
 from gradir.runtime.native_code import NativeCode, loaded, runnable
 from gradir.runtime.packed import SlicesLayout, slices_layout
 from gradir.runtime.threads import thread_count
@@ -55,11 +66,22 @@ def native_code(
     machine: Machine,
     profile: bool = False,
     stages: Callable[[ModuleOp, Machine], Plans] = run_stages,
+    may_be_quick: bool = False,
 ) -> NativeCode:
-    """The native code of one function; uses up the module. `stages` runs all stages."""
+    """The native code of one function; uses up the module. `stages` runs all stages.
+
+    With `may_be_quick` it is compiled quickly, if that pays (`tiers.py`).
+    """
     layout = slices_layout(isolate_function(module, function))
     compiled, plan = _placed(module, function, machine, stages)
-    return emit_code(compiled, machine, plan, layout, profile)
+    tier = _first_tier(compiled) if may_be_quick else FULL
+    return emit_code(compiled, machine, plan, layout, profile, tier)
+
+
+def _first_tier(function: FuncOp) -> Tier:
+    """The tier in which a function at buffer level is compiled first."""
+    kernels, nanoseconds = run_cost(function)
+    return QUICK if nanoseconds <= min(QUICK_COST * (kernels + 1), MOST_QUICK_COST) else FULL
 
 
 def emit_code(
@@ -68,16 +90,18 @@ def emit_code(
     plan: MemoryPlan | None = None,
     layout: SlicesLayout | None = None,
     profile: bool = False,
+    tier: Tier = FULL,
 ) -> NativeCode:
     """The native code of a function at buffer level; with `profile` it takes its times."""
-    with Compilation(machine.target) as compilation:
+    with Compilation(machine.target, tier=tier) as compilation:
         program = emit_program(function, machine.target, machine.threads, profile, compilation.add)
         objects = compilation.finish()
     found = function.attributes.get(READ_RESULTS)
     is_read = isinstance(found, DenseArrayBase)
     read = tuple(integers_of(cast(DenseArrayBase[Any], found))) if is_read else ()
     files, times = tuple(o.data for o in objects), total_times(objects)
-    return NativeCode(program, files, machine.threads, plan, read, layout, times)
+    again = packed_modules(compilation.texts) if tier is QUICK else ()
+    return NativeCode(program, files, machine.threads, plan, read, layout, times, again)
 
 
 def emit_object(

@@ -7,7 +7,7 @@ with them, and kept.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -141,6 +141,12 @@ class SpecializingExecutable(Recompiled):
     def threads(self) -> int:
         """The most threads of a call."""
         return self._threads
+
+    def wait_for_code(self) -> Self:
+        """Wait until the better code runs, for all shapes that have been called."""
+        for made in self._made:
+            made.wait_for_code()
+        return self
 
     def __call__(self, *arrays: object, out: object = None) -> tuple[Array, ...]:
         last = self._used

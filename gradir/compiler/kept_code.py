@@ -7,7 +7,7 @@ that is found is the code that would be made, and a program that was refused is 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,11 +18,13 @@ from gradir.cache.entry import CacheEntry
 from gradir.cache.store import find, is_on, keep, key_of
 from gradir.checks import VALIDATE_VARIABLE, is_asked_for
 from gradir.codegen.driver.growing_memory import limit_of_machine
-from gradir.codegen.text.target import host
+from gradir.codegen.text.target import MachineTarget, host
+from gradir.compiler import tiers
 from gradir.compiler.described import described, restored
 from gradir.dialects.base.lazy_function import lazy_function
 from gradir.dialects.base.quick_dataclasses import quick_dataclasses
 from gradir.dialects.grad.host_call import functions_of
+from gradir.dialects.grad.host_functions import HostFunction
 from gradir.runtime.executable import Executable
 from gradir.runtime.native_code import NativeCode, loaded, runnable
 from gradir.runtime.threads import thread_count
@@ -43,10 +45,11 @@ def executable(
     threads: int | None,
     make: Callable[[], ModuleOp],
     *options: Any,
+    wait: bool = False,
 ) -> Executable:
     """Native code for `@function` of the module that `make` makes from these ops.
 
-    `options` are what it makes it by, as values of JSON.
+    `options` are what it makes it by, as values of JSON. With `wait` it is compiled well at once.
     """
     target, count = runnable(host()), thread_count(threads)
     ops = [*ops]
@@ -63,17 +66,37 @@ def executable(
         machine = asdict(target), limit_of_machine()
         key = key_of("code", program, function, count, machine, options)
     found = find(key)
+    may_be_quick = tiers.is_on() and not wait
     if found is not None:
-        return loaded(unpacked(found), target, functions or {})
+        code = unpacked(found)
+        if code.modules and not may_be_quick:
+            code = tiers.improved(code, target)
+            keep(key, packed(code))
+        return _started(code, target, functions or {}, key)
     # only where it is needed, since it takes longer than loading code
     with quick_dataclasses():
         from gradir.compiler.compiler import native_code
         from gradir.compiler.pipeline import Machine
 
-    code = native_code(make(), function, Machine(target, count))
+    code = native_code(make(), function, Machine(target, count), may_be_quick=may_be_quick)
     if key is not None:
         keep(key, packed(code))
-    return loaded(code, target, functions or {})
+    return _started(code, target, functions or {}, key)
+
+
+def _started(
+    code: NativeCode, target: MachineTarget, functions: Mapping[str, HostFunction], key: str | None
+) -> Executable:
+    """The code in memory; better code, which is kept, is begun for quick code."""
+    made = loaded(code, target, functions)
+    if code.modules:
+
+        def keep_better(code: NativeCode) -> None:
+            if key is not None:
+                keep(key, packed(code))
+
+        tiers.Improvement(made, code, keep_better).begin()
+    return made
 
 
 def packed(code: NativeCode) -> CacheEntry:

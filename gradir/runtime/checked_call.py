@@ -36,6 +36,10 @@ class CheckedCall:
         self._inputs, self._results, self._makers = inputs, results, makers
         self._first_input, self._first_result = first, first + len(inputs)
 
+    def replace_function(self, run: Callable[[int], None]) -> None:
+        """Run other code of the program from the next call on."""
+        self._run = run
+
     def __call__(self, call: CallTable, arrays: Sequence[object], out: object) -> Any:
         """Run with arguments of any kind; returns the results, or False after an error."""
         if len(arrays) != len(self._inputs):

@@ -12,7 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, Self
 
 import numpy as np
 
@@ -35,6 +35,15 @@ from gradir.runtime.team import Team
 
 if TYPE_CHECKING:
     from gradir.runtime.host import HostCalls
+
+
+class Improvement(Protocol):
+    """Better code that is on its way."""
+
+    def finish(self) -> None:
+        """Put it in its place now."""
+        ...
+
 
 # The least size of results on pooled memory: malloc would map fresh pages for them.
 POOLED_RESULT_BYTES = 1 << 16
@@ -72,7 +81,9 @@ class Executable(Recompiled):
         self.compile_times = times
         self.inputs = tuple(spec_of(p.name, p.type) for p in program.inputs)
         self.results = tuple(spec_of(p.name, p.type) for p in program.results)
-        self._code = code
+        # the last one runs; calls may be under way in those before it
+        self._codes = [code]
+        self.improvement: Improvement | None = None
         self._pool = shared_pool()
         self._idle: list[CallTable] = []
         self._constants = [np.frombuffer(c.data or b"\0", np.uint8) for c in program.constants]
@@ -80,7 +91,7 @@ class Executable(Recompiled):
         first = TABLE_ARGUMENTS + (program.arena_bytes is not None)
         # whether each run writes its arena to the table
         self._is_lent = self._arena_bytes > KEPT_ARENA_BYTES
-        self._team = Team(thread_count) if program.is_parallel and thread_count > 1 else None
+        self._team = self._new_team()
         self.host: HostCalls | None = None
         self._messages = Messages(program, self.inputs, self.results, first)
         makers = [_pooled_maker(spec) for spec in self.results]
@@ -97,6 +108,23 @@ class Executable(Recompiled):
         self._checked = CheckedCall(
             code.function(), self.inputs, self.results, every, first, self._messages
         )
+
+    def _new_team(self) -> Team | None:
+        is_shared = self.program.is_parallel and self._threads > 1
+        return Team(self._threads) if is_shared else None
+
+    def replace_code(self, code: jit.LoadedCode) -> None:
+        """Run other code of the same program from the next call on."""
+        self._codes.append(code)
+        self._native.replace_entry(code.address)
+        self._checked.replace_function(code.function())
+        self._team = self._new_team()
+
+    def wait_for_code(self) -> Self:
+        """Wait until the better code runs, where quickly compiled code runs first."""
+        if (improvement := self.improvement) is not None:
+            improvement.finish()
+        return self
 
     @property
     def name(self) -> str:

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from gradir.cache.entry import CacheEntry
 from gradir.cache.store import find, keep, key_of
 from gradir.codegen.text.target import host
-from gradir.runtime.llvm import compile_object
+from gradir.runtime.llvm import PLAIN, compile_object
 
 
 def fixed_object(text: str) -> bytes:
@@ -20,6 +20,6 @@ def fixed_object(text: str) -> bytes:
     found = find(key)
     if found is not None:
         return found.blobs[0]
-    data = compile_object(text, target, level=0).data
+    data = compile_object(text, target, PLAIN).data
     keep(key, CacheEntry(None, [data]))
     return data

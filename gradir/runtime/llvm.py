@@ -22,23 +22,34 @@ from gradir.errors import CompileError
 from gradir.forking import compiler_lock, short_lock
 from gradir.runtime.threads import thread_count
 
-# LLVM's -O2.
-SPEED_LEVEL = 2
+
+@dataclass(frozen=True)
+class Tier:
+    """How much LLVM does for a module: the level of its code generator, and the passes before."""
+
+    level: int
+    passes: tuple[str, ...] = ()
+
 
 # gradir writes vectors, tiles and unrolled loops itself. LLVM's default pipeline takes ten times as
 # long, for code that is no faster (measured on networks and on fused elementwise functions). NewGVN
 # would save up to 3 % of a run, and does not come to an end on some loops with several sums.
-PASSES = (
-    "always_inliner",
-    "sroa",
-    "instruction_combine",
-    "simplify_cfg",
-    "loop_simplify",
-    "lcssa",
-    "loop_rotate",
-    "instruction_combine",
-    "simplify_cfg",
+FULL = Tier(
+    2,
+    (
+        *("always_inliner", "sroa", "instruction_combine", "simplify_cfg", "loop_simplify"),
+        *("lcssa", "loop_rotate", "instruction_combine", "simplify_cfg"),
+    ),
 )
+# A fifth of the time of LLVM, for code that takes up to five times as long; the same operations in
+# the same order, so the same bits.
+QUICK = Tier(0, ("always_inliner", "sroa"))
+# For functions that hardly take any time.
+PLAIN = Tier(0)
+
+# The text of a module from which on it gets FULL code in any tier. QUICK code has a place on the
+# stack for each value that no register holds, at most half as many bytes as text (measured).
+LONG_TEXT = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -58,10 +69,10 @@ class CompiledObject:
     times: CompileTimes
 
 
-def compile_object(text: str, target: MachineTarget, level: int = SPEED_LEVEL) -> CompiledObject:
-    """Emit the native code of a module, optimized unless the level is 0."""
+def compile_object(text: str, target: MachineTarget, tier: Tier = FULL) -> CompiledObject:
+    """Emit the native code of a module."""
     with _worker() as worker:
-        return worker.compile(text, target, level)
+        return worker.compile(text, target, tier)
 
 
 def assembly(text: str, target: MachineTarget) -> str:
@@ -77,19 +88,19 @@ class Compilation:
     statement: at its end no thread compiles any more.
     """
 
-    def __init__(self, target: MachineTarget, helpers: int | None = None):
-        self.target = target
+    def __init__(self, target: MachineTarget, helpers: int | None = None, tier: Tier = FULL):
+        self.target, self.tier = target, tier
         self._most_helpers = thread_count(None) - 1 if helpers is None else helpers
         self._helpers: list[_Helper] = []
         self._waiting: deque[int] = deque()
-        self._texts: list[str] = []
+        self.texts: list[str] = []
         self._done: dict[int, CompiledObject] = {}
         self._error: BaseException | None = None
 
     def add(self, text: str) -> None:
         """Compile one more module."""
-        self._texts.append(text)
-        self._waiting.append(len(self._texts) - 1)
+        self.texts.append(text)
+        self._waiting.append(len(self.texts) - 1)
         self._helpers = [helper for helper in self._helpers if not helper.is_done.is_set()]
         if len(self._helpers) < self._most_helpers:
             helper = _Helper(self._work)
@@ -107,7 +118,7 @@ class Compilation:
         error, self._error = self._error, None
         if error is not None:
             raise error
-        return tuple(self._done[k] for k in range(len(self._texts)))
+        return tuple(self._done[k] for k in range(len(self.texts)))
 
     def __enter__(self) -> Self:
         return self
@@ -138,7 +149,9 @@ class Compilation:
                 number = self._waiting.popleft()
             except IndexError:
                 return
-            self._done[number] = worker.compile(self._texts[number], self.target)
+            text = self.texts[number]
+            tier = self.tier if len(text) < LONG_TEXT else FULL
+            self._done[number] = worker.compile(text, self.target, tier)
 
 
 # How often a wait looks whether this is the child of a fork.
@@ -181,13 +194,12 @@ class _Worker:
         self._context = llvm().create_context()
         self._machines: dict[tuple[MachineTarget, int], Any] = {}
 
-    def compile(self, text: str, target: MachineTarget, level: int = SPEED_LEVEL) -> CompiledObject:
+    def compile(self, text: str, target: MachineTarget, tier: Tier = FULL) -> CompiledObject:
         start = time.perf_counter()
-        machine = self._machine(target, level)
+        machine = self._machine(target, tier.level)
         with self._module(text, target, machine) as module:
             parsed = time.perf_counter()
-            if level:
-                _optimize(module, machine)
+            _optimize(module, machine, tier)
             optimized = time.perf_counter()
             data = _emit_object(module, machine)
         emitted = time.perf_counter()
@@ -195,9 +207,9 @@ class _Worker:
         return CompiledObject(data, CompileTimes(*(1e6 * (b - a) for a, b in steps)))
 
     def assembly(self, text: str, target: MachineTarget) -> str:
-        machine = self._machine(target, SPEED_LEVEL)
+        machine = self._machine(target, FULL.level)
         with self._module(text, target, machine) as module:
-            _optimize(module, machine)
+            _optimize(module, machine, FULL)
             return str(machine.emit_assembly(module))
 
     def _machine(self, target: MachineTarget, level: int) -> Any:
@@ -301,11 +313,13 @@ def _parse_assembly(text: str, context: Any) -> Any:
     return module
 
 
-def _optimize(module: Any, machine: Any) -> None:
+def _optimize(module: Any, machine: Any, tier: Tier) -> None:
+    if not tier.passes:
+        return
     passes: Any = llvm().create_new_module_pass_manager()
-    for name in PASSES:
+    for name in tier.passes:
         getattr(passes, f"add_{name}_pass")()
-    options: Any = llvm().create_pipeline_tuning_options(speed_level=SPEED_LEVEL)
+    options: Any = llvm().create_pipeline_tuning_options(speed_level=tier.level)
     builder = llvm().create_pass_builder(machine, options)
     try:
         _unlocked("LLVMPY_RunNewModulePassManager")(passes, module, builder)

@@ -92,6 +92,10 @@ class NativeCall:
         self._program = _Program(entry, len(inputs), len(results), *places)
         self._kept.append(table)
 
+    def replace_entry(self, entry: int) -> None:
+        """Have all runners, also those that exist, run other code of the program."""
+        self._program.entry = entry
+
     def runner(self, table: int) -> Runner:
         """The runner of the program with the table at an address."""
         call = _Call(ctypes.addressof(self._program), table)

@@ -43,7 +43,8 @@ class NativeCode:
     """A program, its object files, and what the caller of an `Executable` can ask.
 
     `read_results` are the results that are added to, `layout` has the row slices. `times` are those
-    of its compilation, None where it was not compiled in this process.
+    of its compilation, None where it was not compiled in this process. Quick code has `modules`,
+    the compressed texts from which better code is made (`compiler/tiers.py`).
     """
 
     program: CompiledProgram
@@ -53,6 +54,7 @@ class NativeCode:
     read_results: tuple[int, ...]
     layout: SlicesLayout | None
     times: CompileTimes | None
+    modules: tuple[bytes, ...] = ()
 
 
 def loaded(
@@ -61,16 +63,20 @@ def loaded(
     """The code in memory, as a function; `functions` are those that its host calls name."""
     program = code.program
     host_calls = host_calls_of(program, functions) if program.host_calls else None
-    symbols = symbols_of(program)
-    if host_calls is not None:
-        symbols[HOST_RECORDS] = host_calls.address
-    linked = jit.LoadedCode(code.objects, (program.entry,), symbols)
     made = Executable(
-        *(program, linked, target, code.threads, code.plan, code.times),
+        *(program, linked(code, host_calls), target, code.threads, code.plan, code.times),
         *(code.read_results, code.layout),
     )
     made.host = host_calls
     return made
+
+
+def linked(code: NativeCode, host_calls: HostCalls | None) -> jit.LoadedCode:
+    """The objects of the code in memory, with the records of its host calls."""
+    symbols = symbols_of(code.program)
+    if host_calls is not None:
+        symbols[HOST_RECORDS] = host_calls.address
+    return jit.LoadedCode(code.objects, (code.program.entry,), symbols)
 
 
 def runnable(target: MachineTarget) -> MachineTarget:

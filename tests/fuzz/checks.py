@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -25,6 +26,7 @@ from fuzz.trial import (
 )
 from fuzz.validated import validated
 from gradir import GradirError, Module, RowSlices
+from gradir.compiler.tiers import TIERS_VARIABLE
 from gradir.dialects.base.attribute_names import PEAK
 from gradir.dialects.base.extent_values import holds
 from gradir.errors import ExecutionError, TraceError, VerifyError
@@ -249,6 +251,20 @@ def threads(trial: Trial) -> None:
     same_bits("bits of two threads", trial.native_vjp, found)
 
 
+def tiers(trial: Trial) -> None:
+    """Quick code has the bits of the code that takes its place, also while it does."""
+    os.environ[TIERS_VARIABLE], before = "1", os.environ.get(TIERS_VARIABLE, "")
+    try:
+        compiled = gradir.compile(trial.vjp, f"{trial.name}_vjp", trial.choose.choice([1, 2]))
+        found = [compiled(*trial.given) for _ in range(3)]
+        compiled.wait_for_code()
+    finally:
+        os.environ[TIERS_VARIABLE] = before
+    for quick in found:
+        same_bits("bits of quick code", trial.native_vjp, quick)
+    same_bits("bits of code after quick code", trial.native_vjp, compiled(*trial.given))
+
+
 def rows(trial: Trial) -> None:
     """Gradients as row slices add up to the dense ones; native code gives the same slices."""
     tables = [k for k in trial.wrt if np.ndim(trial.arguments[k])]
@@ -452,6 +468,7 @@ CHECKS: dict[Check, int] = {
     cleaned: 3,
     prepared: 2,
     threads: 2,
+    tiers: 4,
     rows: 4,
     requests: 2,
     vectorized: 3,

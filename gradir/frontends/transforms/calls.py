@@ -74,6 +74,7 @@ class CallOptions:
     """How a function is called: see `gradir.jit` and `Jitted`."""
 
     threads: int | None = None
+    wait: bool = False
     donated: tuple[int, ...] = ()
     knows_values: bool = False
 
@@ -152,7 +153,7 @@ class Calls:
         with at(place_of_user()):
             traced = self._trace(*arguments())
             donation = donated(traced, tree, options.donated) if options.donated else None
-        program = Program(traced, options.threads, donation)
+        program = Program(traced, options.threads, donation, options.wait)
         is_kept = draws is None or not draws.were_made()
         if is_kept:
             kind.keep(traced.path, program)

@@ -32,10 +32,10 @@ class Jitted(Wrapped):
 
     `compiled(*args)` is the `Program` for such arguments: its `executable` has the plan and the
     code, its `traced.module` the program. `parts` are the transform that makes it and the arguments
-    of that. Options of gradir.jit are `static` arguments, and names of extents in `shapes`. Options
-    of other transforms are `reads_out`: the function gets `out` too, and reads it; `knows_values`:
-    Python code may ask for values of the arguments, and the function is traced for each path that
-    these take; `trace`: it makes the programs.
+    of that. Options of gradir.jit are `static` arguments, names of extents in `shapes`, and `wait`.
+    Options of other transforms are `reads_out`: the function gets `out` too, and reads it;
+    `knows_values`: Python code may ask for values of the arguments, and the function is traced for
+    each path that these take; `trace`: it makes the programs.
     """
 
     def __init__(
@@ -47,6 +47,7 @@ class Jitted(Wrapped):
         parts: Parts | None = None,
         static: StaticArguments | None = None,
         shapes: Any = None,
+        wait: bool = False,
         reads_out: bool = False,
         knows_values: bool = False,
         trace: TraceOf | None = None,
@@ -55,7 +56,7 @@ class Jitted(Wrapped):
             raise ArgumentTypeError(f"function: expected a Python function, got {function!r}")
         super().__init__(function, parts or (jit, (function, threads, donate_argnums)))
         self._function, self._static, self._shapes = function, static, shapes
-        self._options = CallOptions(threads, argument_numbers(donate_argnums), knows_values)
+        self._options = CallOptions(threads, wait, argument_numbers(donate_argnums), knows_values)
         self._takes_out = reads_out or "out" not in parameter_names(function)
         self._reads_out = reads_out
         self._named = None if shapes is None or static else NamedShapes(function, shapes)
@@ -165,7 +166,10 @@ class Jitted(Wrapped):
 
             def make() -> Jitted:
                 function, donated = static.function_of(choice)
-                return Jitted(function, self._options.threads, donated, shapes=self._shapes)
+                options = self._options
+                return Jitted(
+                    function, options.threads, donated, shapes=self._shapes, wait=options.wait
+                )
 
             found = self._choices.find_or_make(choice, make)
         return found, rest, named
@@ -211,12 +215,13 @@ def jit(
     static_argnums: int | Sequence[int] = (),
     static_argnames: str | Sequence[str] = (),
     shapes: Any = None,
+    wait: bool = False,
 ) -> Jitted:
     """The function as native code: compiled at the first call with arguments of each kind.
 
     Arguments and results are arrays, numbers, and nested tuples, lists and dicts of them; their
-    nesting, shapes and dtypes are the kind, and code is kept by kind. `threads` as for
-    gradir.compile. Inside of a traced function it is the function itself.
+    nesting, shapes and dtypes are the kind, and code is kept by kind. `threads` and `wait` are as
+    for gradir.compile. Inside of a traced function it is the function itself.
 
     `out=` in a call takes arrays for the results, with their nesting, and None for new ones; a
     function with a parameter of that name gets it instead. An array there may be an argument, too,
@@ -243,7 +248,7 @@ def jit(
         raise ArgumentTypeError(f"function: expected a Python function, got {function!r}")
     parts: Parts = (
         jit,
-        (function, threads, donate_argnums, static_argnums, static_argnames, shapes),
+        (function, threads, donate_argnums, static_argnums, static_argnames, shapes, wait),
     )
     static = None
     if static_argnums != () or static_argnames != ():
@@ -253,4 +258,6 @@ def jit(
             # static arguments are none of the traced function's
             shapes = dict(zip(ordered_names(function), cast(Sequence[Any], shapes), strict=False))
             shapes = {name: entry for name, entry in shapes.items() if entry is not None}
-    return Jitted(function, threads, donate_argnums, parts=parts, static=static, shapes=shapes)
+    return Jitted(
+        function, threads, donate_argnums, parts=parts, static=static, shapes=shapes, wait=wait
+    )

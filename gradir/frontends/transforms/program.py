@@ -18,6 +18,7 @@ from gradir.api import Module, compile
 from gradir.cache.memory import Store
 from gradir.checks import VARIABLES as CHECKS
 from gradir.codegen.text.target import CPU_VARIABLE, VECTOR_BYTES_VARIABLE
+from gradir.compiler.tiers import TIERS_VARIABLE
 from gradir.dialects.grad.host_call import HostCallOp
 from gradir.errors import ArgumentError, ArgumentTypeError
 from gradir.frontends.tracing.trace import Traced
@@ -44,6 +45,7 @@ MOST_CONSTANTS = 1 << 16
 
 SETTINGS = (
     *(CPU_VARIABLE, VECTOR_BYTES_VARIABLE, THREADS_VARIABLE, OPENMP_THREADS_VARIABLE),
+    TIERS_VARIABLE,
     *CHECKS,
 )
 
@@ -69,9 +71,13 @@ class Program(Copied):
     """
 
     def __init__(
-        self, traced: Traced, threads: int | None = None, donation: Donation | None = None
+        self,
+        traced: Traced,
+        threads: int | None = None,
+        donation: Donation | None = None,
+        wait: bool = False,
     ):
-        self.traced, self.donation, self.threads = traced, donation, threads
+        self.traced, self.donation, self.threads, self.wait = traced, donation, threads, wait
         self._made = Store[Taken, _Code]()
 
     @property
@@ -113,7 +119,7 @@ class Program(Copied):
 
     def _compile(self, taken: Taken) -> _Code:
         module = with_in_out(self.traced, taken)
-        executable = compile_once(module, self.name, self.threads)
+        executable = compile_once(module, self.name, self.threads, self.wait)
         return _Code(executable, inputs_beside(taken, len(self.traced.names)))
 
     def __call__(self, leaves: Sequence[Any], out: Any = None) -> Sequence[Any]:
@@ -176,7 +182,7 @@ class Program(Copied):
         return entries
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        return type(self), (self.traced, self.threads, self.donation)
+        return type(self), (self.traced, self.threads, self.donation, self.wait)
 
 
 def traced_function(module: Module, name: str) -> Traced:
@@ -192,20 +198,20 @@ def _flat(count: int) -> Tree:
     return Tree(tuple, (), (LEAF,) * count)
 
 
-def compile_once(module: Module, name: str, threads: int | None) -> Any:
+def compile_once(module: Module, name: str, threads: int | None, wait: bool = False) -> Any:
     """`gradir.compile`, or the code of an equal program, at the same places of the source."""
-    key = _key(module, name, threads)
+    key = _key(module, name, threads, wait)
     if key is None:
-        return compile(module, name, threads)
+        return compile(module, name, threads, wait)
     found = _codes.find(key)
     if found is None:
         # two threads may compile equal programs, and never wait for different ones
-        found = compile(module, name, threads)
+        found = compile(module, name, threads, wait)
         _codes.keep(key, found)
     return found
 
 
-def _key(module: Module, name: str, threads: int | None) -> Hashable | None:
+def _key(module: Module, name: str, threads: int | None, wait: bool) -> Hashable | None:
     """All that the code depends on; None where the program does not say it."""
     constants = 0
     for op in module.op.walk():
@@ -217,7 +223,7 @@ def _key(module: Module, name: str, threads: int | None) -> Hashable | None:
     if constants > MOST_CONSTANTS:
         return None
     program = fingerprint([module.op])
-    return None if program is None else (program, name, threads, settings())
+    return None if program is None else (program, name, threads, wait, settings())
 
 
 def settings() -> tuple[str | None, ...]:

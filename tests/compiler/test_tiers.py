@@ -102,7 +102,8 @@ def test_native_calls_run_the_better_code(waiting: list[tiers.Improvement]) -> N
 
 def test_calls_of_other_threads_go_on_meanwhile(waiting: list[tiers.Improvement]) -> None:
     function = derivative()
-    wanted, ends, wrong = bits(function(*arguments())), threading.Event(), []
+    wanted, ends = bits(function(*arguments())), threading.Event()
+    wrong: list[list[bytes]] = []
 
     def call() -> None:
         while not ends.is_set():

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from gradir.runtime.host import HostCalls
 
 
-class Improvement(Protocol):
-    """Better code that is on its way."""
+class BetterCode(Protocol):
+    """Code that is on its way, to run in the place of quick code."""
 
     def finish(self) -> None:
         """Put it in its place now."""
@@ -83,7 +83,7 @@ class Executable(Recompiled):
         self.results = tuple(spec_of(p.name, p.type) for p in program.results)
         # the last one runs; calls may be under way in those before it
         self._codes = [code]
-        self.improvement: Improvement | None = None
+        self.improvement: BetterCode | None = None
         self._pool = shared_pool()
         self._idle: list[CallTable] = []
         self._constants = [np.frombuffer(c.data or b"\0", np.uint8) for c in program.constants]

@@ -61,9 +61,9 @@ def compiled_names(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     names: list[str] = []
     compile_ = compiler.native_code
 
-    def counted(module: Any, function: str, machine: Machine) -> Any:
+    def counted(module: Any, function: str, machine: Machine, *, may_be_quick: bool) -> Any:
         names.append(function)
-        return compile_(module, function, machine)
+        return compile_(module, function, machine, may_be_quick=may_be_quick)
 
     monkeypatch.setattr(compiler, "native_code", counted)
     return names

@@ -29,7 +29,8 @@ from gradir.text.printer import program_text
 if TYPE_CHECKING:
     from gradir.compiler.compiler import compile_function
     from gradir.compiler.dynamic import SpecializingExecutable
-    from gradir.compiler.measured_gradient import apply_gradient, train_step
+    from gradir.compiler.measured_gradient import apply_gradient
+    from gradir.compiler.measured_step import train_step
     from gradir.explain.watched import Again, results_of_primal, watched
     from gradir.passes.batch.vmap import vmap
     from gradir.passes.differentiate.selectors import Selector
@@ -49,7 +50,7 @@ else:
     watched = lazy_function("gradir.explain.watched", "watched")
     append_loss = lazy_function("gradir.passes.training.append_loss", "append_loss")
     parse_module = lazy_function("gradir.text.parser", "parse_module")
-    train_step = lazy_function("gradir.compiler.measured_gradient", "train_step")
+    train_step = lazy_function("gradir.compiler.measured_step", "train_step")
     vmap = lazy_function("gradir.passes.batch.vmap", "vmap")
 
 

@@ -66,7 +66,7 @@ PASSES: dict[str, str] = {
     "gradir-specialize": "gradir.compiler.specialize_pass:SpecializePass",
     "gradir-stages": "gradir.compiler.stage_passes:StagesPass",
     "gradir-sum-slices": "gradir.passes.lower.sum_slices:SumSlicesPass",
-    "gradir-train-step": "gradir.compiler.measured_gradient:MeasuredTrainStepPass",
+    "gradir-train-step": "gradir.compiler.measured_step:MeasuredTrainStepPass",
     "gradir-verify": "gradir.passes.verify.verify:VerifyPass",
 }
 """gradir's own passes: name to `module:class`."""

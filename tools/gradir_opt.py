@@ -24,7 +24,8 @@ from xdsl.utils.exceptions import ArgSpecParseError, ShrinkException
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 from gradir import registry
-from gradir.compiler.measured_gradient import MeasuredGradientPass, MeasuredTrainStepPass
+from gradir.compiler.measured_gradient import MeasuredGradientPass
+from gradir.compiler.measured_step import MeasuredTrainStepPass
 from gradir.compiler.specialize_pass import SpecializePass
 from gradir.diagnostics import Diagnostic, Sources, render
 from gradir.dialects.grad.derivative import DerivativeOp

@@ -1,4 +1,4 @@
-"""gradir-gradient and gradir-train-step with the measure: a plan for this machine.
+"""gradir-gradient with the measure, a plan for this machine; measured_step.py has training.
 
 `import gradir` loads this module, so the stages are imported only for a plan to measure.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ModuleOp
@@ -16,7 +15,6 @@ from gradir.cache.entry import CacheEntry
 from gradir.cache.store import find, is_on, keep, key_of
 from gradir.checks import VALIDATE_VARIABLE, is_asked_for
 from gradir.passes.gradient import gradient_pass
-from gradir.passes.training import train_step as training
 from gradir.text.fingerprint import fingerprint
 
 if TYPE_CHECKING:
@@ -83,21 +81,9 @@ def apply_gradient(
     return made
 
 
-train_step = partial(training.train_step, measuring=measure_here)
-"""A step of training, whose gradient may have a policy or a memory limit."""
-
-
 @dataclass(frozen=True)
 class MeasuredGradientPass(gradient_pass.GradientPass):
     """Differentiate a function: into forward and backward functions, or into its jvp."""
-
-    def measure(self) -> ArenaBytes:
-        return measure_here()
-
-
-@dataclass(frozen=True)
-class MeasuredTrainStepPass(training.TrainStepPass):
-    """Join a loss function and an optimizer's function into a step of training."""
 
     def measure(self) -> ArenaBytes:
         return measure_here()

@@ -6,7 +6,6 @@ Which buffers hold cotangents or recomputed values is read from their names (`va
 from __future__ import annotations
 
 from collections.abc import Mapping
-from html import escape
 from typing import TYPE_CHECKING
 
 from gradir.dialects.base.value_names import Kind, kind_by_name
@@ -52,6 +51,8 @@ def timeline_svg(plan: MemoryPlan, top: int = 0) -> str:
 
     The height stands for the arena, or for `top` bytes if those are more.
     """
+    from html import escape  # each compilation imports this file, for the text
+
     steps = max((b.last for b in plan.buffers), default=0) + 1
     across, up = (WIDTH - 2 * MARGIN) / steps, (HEIGHT - 2 * MARGIN) / max(plan.peak_bytes, top, 1)
     parts = [

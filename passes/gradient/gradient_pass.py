@@ -22,7 +22,6 @@ from gradir.dialects.grad.policies import POLICIES
 from gradir.passes.differentiate.selectors import Selector
 from gradir.passes.gradient.gradient import Choice, Observer, gradient
 from gradir.passes.gradient.measured_peak import Measure
-from gradir.passes.gradient.memory_limit import MemoryLimit, Policy
 from gradir.passes.gradient.requests import DerivativeRequest, Mode
 
 
@@ -88,6 +87,9 @@ def _choice(
         _check_limit(module, policy, memory_limit)
     elif policy == "keep_all":
         return None
+    # most derivatives keep all, and need no search
+    from gradir.passes.gradient.memory_limit import MemoryLimit, Policy
+
     measure = measuring()
     note = measure.note(module, repr(astuple(request)))
     if memory_limit is not None:

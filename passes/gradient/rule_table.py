@@ -7,49 +7,56 @@ Batches (passes/batch) need no column: they read an op's slots (passes/analysis/
 
 from __future__ import annotations
 
+from typing import Any
+
 from xdsl.dialects import scf
 from xdsl.dialects.func import CallOp
 
+from gradir.dialects.base.lazy_function import lazy_function
 from gradir.dialects.grad.checkpoint import CheckpointOp
 from gradir.dialects.grad.grad import BarrierOp
 from gradir.dialects.grad.host_call import HostCallOp
 from gradir.dialects.grad.join import JoinOp
 from gradir.dialects.grad.tape import TapePopOp, TapePushOp
-from gradir.passes.differentiate.structural_rule import Rules
+from gradir.passes.differentiate.structural_rule import LazyRule, Rules
 from gradir.passes.differentiate.structural_rule import StructuralRule as Rule
 from gradir.passes.recompute.costs import Costs
-from gradir.passes.rules.branches import BranchRule, ExecuteRegionRule
-from gradir.passes.rules.calls import CallRule
-from gradir.passes.rules.checkpoints import CheckpointRule
-from gradir.passes.rules.joins import BarrierRule, JoinRule
-from gradir.passes.rules.loops.loop_rule import FOR, WHILE
-from gradir.passes.rules.tangents import (
-    push_branches,
-    push_call,
-    push_host_call,
-    push_join,
-    push_loop,
-    push_stage,
-)
-from gradir.passes.rules.tapes import TapeRule
+
+_RULES = "gradir.passes.rules"
 
 
 def structural_rules(costs: Costs) -> Rules:
     """The rules of structural op classes; `costs` are for the policies of stages."""
+    calls, tapes = _rule("calls:CallRule"), _rule("tapes:TapeRule")
+    branches, regions = _rule("branches:BranchRule"), _rule("branches:ExecuteRegionRule")
+    for_loops, while_loops = _rule("loops.loop_rule:for_rule"), _rule("loops.loop_rule:while_rule")
+    stages = _rule("checkpoints:CheckpointRule", costs)
+    joins, barriers = _rule("joins:JoinRule"), _rule("joins:BarrierRule")
     # fmt: off
     return {
-        # op                      reverse mode           forward mode
-        CallOp:              Rule(CallRule(),            push_call),
-        scf.IfOp:            Rule(BranchRule(),          push_branches),
-        scf.IndexSwitchOp:   Rule(BranchRule(),          push_branches),
-        scf.ExecuteRegionOp: Rule(ExecuteRegionRule(),   push_branches),
-        scf.ForOp:           Rule(FOR,                   push_loop),
-        scf.WhileOp:         Rule(WHILE,                 push_loop),
-        CheckpointOp:        Rule(CheckpointRule(costs), push_stage),
-        JoinOp:              Rule(JoinRule(),            push_join),
-        BarrierOp:           Rule(BarrierRule(),         None),
-        TapePushOp:          Rule(TapeRule(),            None),
-        TapePopOp:           Rule(TapeRule(),            None),
-        HostCallOp:          Rule(None,                  push_host_call),
+        # op                      reverse mode  forward mode
+        CallOp:              Rule(calls,        _push("push_call")),
+        scf.IfOp:            Rule(branches,     _push("push_branches")),
+        scf.IndexSwitchOp:   Rule(branches,     _push("push_branches")),
+        scf.ExecuteRegionOp: Rule(regions,      _push("push_branches")),
+        scf.ForOp:           Rule(for_loops,    _push("push_loop")),
+        scf.WhileOp:         Rule(while_loops,  _push("push_loop")),
+        CheckpointOp:        Rule(stages,       _push("push_stage")),
+        JoinOp:              Rule(joins,        _push("push_join")),
+        BarrierOp:           Rule(barriers,     None),
+        TapePushOp:          Rule(tapes,        None),
+        TapePopOp:           Rule(tapes,        None),
+        HostCallOp:          Rule(None,         _push("push_host_call")),
     }
     # fmt: on
+
+
+def _rule(place: str, *arguments: Any) -> LazyRule:
+    """The rule that `module:function` makes, a module of passes/rules."""
+    module, _, name = place.partition(":")
+    return LazyRule(lazy_function(f"{_RULES}.{module}", name), *arguments)
+
+
+def _push(name: str) -> Any:
+    """A forward rule of passes/rules/tangents.py."""
+    return lazy_function(f"{_RULES}.tangents", name)

@@ -62,16 +62,22 @@ class LoopRule:
         return self.taped if loop_policy(op).kind.data == "store_all" else self.replayed
 
 
-FOR = LoopRule(
-    ForLoop.of,
-    taped=LoopDerivation(forward_taped, backward_taped),
-    replayed=LoopDerivation(forward_replayed, backward_replayed),
-)
-WHILE = LoopRule(
-    WhileLoop.of,
-    taped=LoopDerivation(forward_taped_while, backward_taped_while),
-    replayed=LoopDerivation(forward_replayed_while, backward_replayed_while),
-)
+def for_rule() -> LoopRule:
+    """The rule of scf.for."""
+    return LoopRule(
+        ForLoop.of,
+        taped=LoopDerivation(forward_taped, backward_taped),
+        replayed=LoopDerivation(forward_replayed, backward_replayed),
+    )
+
+
+def while_rule() -> LoopRule:
+    """The rule of scf.while."""
+    return LoopRule(
+        WhileLoop.of,
+        taped=LoopDerivation(forward_taped_while, backward_taped_while),
+        replayed=LoopDerivation(forward_replayed_while, backward_replayed_while),
+    )
 
 
 def _check_policy(op: Operation) -> None:

@@ -6,20 +6,20 @@ from dataclasses import asdict
 
 from gradir.cache.entry import CacheEntry
 from gradir.cache.store import find, keep, key_of
-from gradir.codegen.text.target import host
+from gradir.codegen.text.target import MachineTarget, host
 from gradir.runtime.llvm import compile_object
 
 
-def fixed_object(text: str) -> bytes:
-    """The object file of a module of rarely called functions, for this machine.
+def fixed_object(text: str, target: MachineTarget | None = None, level: int = 0) -> bytes:
+    """The object file of a module of functions, by default for this machine.
 
-    It is not optimized: twice as fast to compile.
+    At level 0 it is not optimized: twice as fast to compile, for rarely called functions.
     """
-    target = host()
-    key = key_of("functions", text, asdict(target))
+    target = target or host()
+    key = key_of("functions", text, asdict(target), level)
     found = find(key)
     if found is not None:
         return found.blobs[0]
-    data = compile_object(text, target, level=0).data
+    data = compile_object(text, target, level).data
     keep(key, CacheEntry(None, [data]))
     return data

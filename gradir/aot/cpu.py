@@ -53,6 +53,14 @@ INSTRUCTIONS: Mapping[str, bytes] = MappingProxyType(
         XGETBV: bytes.fromhex("31c9 0f01d0 c3"),
     }
 )
+_LEAF = f"""
+define internal i32 @leaf(i32 %number, i64 %part) nounwind {{
+  %words = alloca [4 x i32], align 4
+  call void @{CPUID}(i32 %number, ptr %words)
+  %place = getelementptr i32, ptr %words, i64 %part
+  %word = load i32, ptr %place
+  ret i32 %word
+}}"""
 # The words of a leaf that CPUID writes.
 EAX, EBX, ECX = 0, 1, 2
 _WORDS = "%features", "%more", "%extended", "%saved"
@@ -97,14 +105,7 @@ declare void @{CPUID}(i32, ptr)
 declare i32 @{XGETBV}()
 @cpu.level = internal global i64 0, align 8
 
-define internal i32 @leaf(i32 %number, i64 %part) nounwind {{
-  %words = alloca [4 x i32], align 4
-  call void @{CPUID}(i32 %number, ptr %words)
-  %place = getelementptr i32, ptr %words, i64 %part
-  %word = load i32, ptr %place
-  ret i32 %word
-}}
-
+{_LEAF}
 define i64 @{CPU_LEVEL}() nounwind {{
 entry:
   %known = load atomic i64, ptr @cpu.level monotonic, align 8

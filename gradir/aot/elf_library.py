@@ -13,7 +13,7 @@ alone.
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -99,7 +99,12 @@ class _Library:
         made: dict[str, _Piece] = {}
 
         def add(
-            name: str, kind: int, segment: int, data: bytes, align: int = 8, entry: int = 0
+            name: str,
+            kind: int,
+            segment: int,
+            data: bytes | bytearray,
+            align: int = 8,
+            entry: int = 0,
         ) -> None:
             flags = elf.ALLOC | (elf.EXECUTE, elf.WRITE)[segment != RUN] * (segment != READ)
             header = elf.Header(name, kind, flags, size=len(data), align=align, entry=entry)
@@ -294,19 +299,19 @@ class _Library:
     def _segment_rows(self) -> list[bytes]:
         rows: list[bytes] = []
 
-        def add(
-            kind: int, rights: int, offset: int, address: int, held: int, size: int, align: int
-        ):
-            rows.append(elf.SEGMENT.pack(kind, rights, offset, address, address, held, size, align))
+        def add(kind: int, rights: int, place: Sequence[int], align: int) -> None:
+            offset, address, held, size = place
+            row = kind, rights, offset, address, address, held, size, align
+            rows.append(elf.SEGMENT.pack(*row))
 
-        for segment, offset, address, held, size in self.segments:
-            add(elf.LOAD, RIGHTS[segment], offset, address, held, size, self.page)
+        for segment, *place in self.segments:
+            add(elf.LOAD, RIGHTS[segment], place, self.page)
         dynamic = self.pieces[".dynamic"].header
         where = dynamic.offset, dynamic.address, dynamic.size, dynamic.size
-        add(elf.DYNAMIC_SEGMENT, RIGHTS[RELRO_SEGMENT], *where, 8)
+        add(elf.DYNAMIC_SEGMENT, RIGHTS[RELRO_SEGMENT], where, 8)
         relro = next(row for row in self.segments if row[0] == RELRO_SEGMENT)
-        add(elf.RELRO, elf.CAN_READ, *relro[1:], 1)
-        add(elf.STACK, RIGHTS[WRITE], 0, 0, 0, 0, 16)
+        add(elf.RELRO, elf.CAN_READ, relro[1:], 1)
+        add(elf.STACK, RIGHTS[WRITE], (0, 0, 0, 0), 16)
         return rows
 
     def _add_tables(self, file: bytearray) -> list[elf.Header]:

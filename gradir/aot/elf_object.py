@@ -17,29 +17,15 @@ _FLAGS = {"text": elf.EXECUTE, "data.rel.ro": elf.WRITE, "data": elf.WRITE, "bss
 
 def write_object(image: Image) -> bytes:
     """The file of a relocatable object."""
-    headers = [
-        elf.Header(
-            *(f".{kind}", elf.NOBITS if kind == ZEROS else elf.PROGBITS),
-            *(elf.ALLOC | _FLAGS.get(kind, 0), 0, 0, image.parts[kind].size),
-            align=image.parts[kind].align,
-        )
-        for kind in KINDS
-    ]
-    file = bytearray(elf.HEADER.size)
-
-    def append(header: elf.Header, data: bytes) -> None:
-        file.extend(bytes(-len(file) % header.align))
-        header.offset = len(file)
-        file.extend(data)
-        header.size = header.size if header.kind == elf.NOBITS else len(data)
-
-    for header, kind in zip(headers, KINDS, strict=True):
-        append(header, image.parts[kind].data)
+    file = _File(elf.HEADER.size)
+    parts = [_part_header(image, kind) for kind in KINDS]
+    for header, kind in zip(parts, KINDS, strict=True):
+        file.append(header, image.parts[kind].data)
     texts = elf.Strings()
     strings = elf.Header(".strtab", elf.STRTAB)
     table = elf.Header(".symtab", elf.SYMTAB, link=strings, align=8, entry=elf.SYMBOL.size)
     rows, table.info, numbers = _symbol_rows(image, texts)
-    tables: list[elf.Header] = []
+    relocations: list[elf.Header] = []
     for number, kind in enumerate(KINDS, 1):
         entries = [
             elf.RELOCATION.pack(r.offset, numbers[r.symbol] << 32 | r.type, r.addend)
@@ -47,27 +33,52 @@ def write_object(image: Image) -> bytes:
             if part == kind
         ]
         if entries:
-            flags = elf.INFO_LINK
-            tables.append(elf.Header(f".rela.{kind}", elf.RELA, flags, link=table, info=number))
-            tables[-1].align, tables[-1].entry = 8, elf.RELOCATION.size
-            append(tables[-1], b"".join(entries))
-    append(table, b"".join(rows))
-    append(strings, bytes(texts.data))
-    note = elf.Header(".note.GNU-stack", elf.PROGBITS, offset=len(file))
-    names = elf.Header(".shstrtab", elf.STRTAB)
-    every = [*headers, *tables, table, strings, note, names]
-    listed = elf.Strings()
-    for header in every:
-        listed.add(header.name)
-    append(names, bytes(listed.data))
-    file.extend(bytes(-len(file) % 8))
-    place = len(file)
-    file += elf.section_headers(every, listed)
-    file[: elf.HEADER.size] = elf.HEADER.pack(
-        elf.MAGIC, elf.RELOCATABLE, image.machine, 1, 0, 0, place, 0,
-        elf.HEADER.size, 0, 0, elf.SECTION_BYTES, len(every) + 1, len(every),
-    )  # fmt: skip
-    return bytes(file)
+            header = elf.Header(f".rela.{kind}", elf.RELA, elf.INFO_LINK, link=table, info=number)
+            header.align, header.entry = 8, elf.RELOCATION.size
+            relocations.append(header)
+            file.append(header, b"".join(entries))
+    file.append(table, b"".join(rows))
+    file.append(strings, texts.data)
+    note = elf.Header(".note.GNU-stack", elf.PROGBITS, offset=len(file.data))
+    return file.finish(image.machine, [*parts, *relocations, table, strings, note])
+
+
+def _part_header(image: Image, kind: str) -> elf.Header:
+    part = image.parts[kind]
+    type_ = elf.NOBITS if kind == ZEROS else elf.PROGBITS
+    flags = elf.ALLOC | _FLAGS.get(kind, 0)
+    return elf.Header(f".{kind}", type_, flags, size=part.size, align=part.align)
+
+
+class _File:
+    """A file of sections, which are appended."""
+
+    def __init__(self, start: int):
+        self.data = bytearray(start)
+
+    def append(self, header: elf.Header, data: bytes | bytearray) -> None:
+        """Append the data of a section, and say in its header where it is."""
+        self.data += bytes(-len(self.data) % header.align)
+        header.offset = len(self.data)
+        self.data += data
+        if header.kind != elf.NOBITS:
+            header.size = len(data)
+
+    def finish(self, machine: int, headers: list[elf.Header]) -> bytes:
+        """The file, after the table of its sections."""
+        names = elf.Header(".shstrtab", elf.STRTAB)
+        every, texts = [*headers, names], elf.Strings()
+        for header in every:
+            texts.add(header.name)
+        self.append(names, texts.data)
+        self.data += bytes(-len(self.data) % 8)
+        place = len(self.data)
+        self.data += elf.section_headers(every, texts)
+        self.data[: elf.HEADER.size] = elf.HEADER.pack(
+            elf.MAGIC, elf.RELOCATABLE, machine, 1, 0, 0, place, 0,
+            elf.HEADER.size, 0, 0, elf.SECTION_BYTES, len(every) + 1, len(every),
+        )  # fmt: skip
+        return bytes(self.data)
 
 
 def _symbol_rows(image: Image, texts: elf.Strings) -> tuple[list[bytes], int, dict[Symbol, int]]:

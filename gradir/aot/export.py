@@ -1,4 +1,4 @@
-"""gradir.export_library: functions of a module, or a Python function, as a library with a header."""
+"""gradir.export_library: functions as a library with a header for C."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def export_library(
     or gradir.Spec); `functions` may then be its name in C. Arguments and results are as in the
     program, nested ones in their order; docs/ahead-of-time.md has the interface.
 
-    Beside the file at `path` stand a header (.h) and a description (.json). `kind` "object" writes a
+    Beside the file at `path` are a header (.h) and a description (.json). `kind` "object" writes a
     relocatable object, "static" an archive with it. `targets` are levels, of which a call uses the
     best that the processor has: by default x86-64, x86-64-v3 and x86-64-v4, or aarch64. `threads`
     are the most threads of a call. `linker` is a command, such as "gcc" or "zig cc", that links in

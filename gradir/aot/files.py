@@ -32,7 +32,7 @@ def write_files(files: Mapping[Path, bytes]) -> None:
 
 def _write_beside(path: Path, data: bytes) -> str:
     """The name of a new file with the data, in the folder of a path."""
-    temporary = ""
+    temporary: str | None = None
     try:
         handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         with os.fdopen(handle, "wb") as file:

@@ -11,8 +11,9 @@ from typing import Any
 from gradir.aot.abi import ABI, ADD
 from gradir.aot.library import is_parallel, workspace_bytes, workspace_of
 from gradir.aot.program import ArrayRole, CompiledFunction, LevelCode
-from gradir.errors import ArgumentError
+from gradir.errors import ArgumentError, CompileError
 from gradir.runtime.native_functions import include_dir
+from gradir.runtime.threads import library_function
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _PUBLIC_HEADERS = ("gradir_array.h", "gradir_abi.h")
@@ -34,10 +35,23 @@ def check_names(names: Sequence[str]) -> None:
                 f"function: expected a name that C can have, got {name!r}; say another one: "
                 f"{name}=NAME"
             )
+        if is_in_c_library(name):
+            raise ArgumentError(
+                f"function: {name!r} is a function of the C library, which programs with the "
+                f"library would lose; say another name: {name}=NAME"
+            )
         symbols = {f"{name}{end}" for end in ("", "_info", "_workspace_bytes")}
         if symbols & taken:
             raise ArgumentError(f"function: the symbols of {name!r} are another function's, too")
         taken |= symbols
+
+
+def is_in_c_library(name: str) -> bool:
+    """Whether this machine's C library has a function of the name."""
+    try:
+        return bool(library_function(name))
+    except CompileError:
+        return False
 
 
 def header(functions: Sequence[CompiledFunction], file: str, threads: int) -> str:

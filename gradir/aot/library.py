@@ -227,7 +227,7 @@ def _program(level: LevelCode, records: Records, entry: Symbol) -> dict[str, Any
     program = level.code.program
     place = workspace_of(program)
     constants = [
-        {"word": c.word, "data": records.bytes(c.data or b"\0", WORKSPACE_ALIGNMENT, c.name)}
+        {"word": c.word, "data": records.constant(c.data or b"\0", WORKSPACE_ALIGNMENT, c.name)}
         for c in program.constants
     ]
     growing = [

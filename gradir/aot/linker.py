@@ -94,7 +94,7 @@ def link(
                 moved = Relocation(places[section] + r.offset, r.type, target, r.addend)
                 relocations.append((section.kind, moved))
     symbols = [
-        (f"{unit.prefix}{s.name}" if s.name not in (exported := set(exports)) else s.name, s)
+        (f"{unit.prefix}{s.name}", s)
         for unit in every
         for o in unit.objects
         for s in o.symbols

@@ -141,7 +141,7 @@ class Function:
 
     def __init__(self, library: ctypes.CDLL, name: str):
         info_of = _symbol(library, f"{name}_info")
-        info_of.restype, info_of.argtypes = ctypes.POINTER(InfoStruct), []
+        info_of.restype = ctypes.POINTER(InfoStruct)
         info = info_of().contents
         if info.abi != ABI:
             raise LibraryError(

@@ -27,7 +27,7 @@ class Records:
         """All of it, as an object."""
         return ObjectCode(self._machine, self._sections, self._symbols)
 
-    def bytes(self, data: bytes, align: int = 8, name: str = "data") -> Symbol:
+    def constant(self, data: bytes, align: int = 8, name: str = "data") -> Symbol:
         """Constant bytes; equal ones are the same."""
         key = data, align
         if key not in self._known:
@@ -36,11 +36,11 @@ class Records:
 
     def text(self, text: str | None) -> Symbol | None:
         """A text of C; None is null."""
-        return None if text is None else self.bytes(text.encode() + b"\0", 1, "text")
+        return None if text is None else self.constant(text.encode() + b"\0", 1, "text")
 
     def words(self, numbers: Sequence[int]) -> Symbol:
         """An array of i64."""
-        return self.bytes(struct.pack(f"<{len(numbers)}q", *numbers))
+        return self.constant(struct.pack(f"<{len(numbers)}q", *numbers))
 
     def pointers(self, targets: Sequence[Symbol | None]) -> Symbol:
         """An array of pointers."""
@@ -77,7 +77,7 @@ class Records:
         self, data: bytes, pointers: Mapping[int, Symbol | None], name: str, is_global: bool
     ) -> Symbol:
         if not data:
-            return self.bytes(bytes(8))
+            return self.constant(bytes(8))
         made = self._add(RELRO, bytearray(data), 8, name)
         made.is_global = is_global
         assert made.section is not None

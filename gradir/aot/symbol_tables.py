@@ -12,7 +12,7 @@ from gradir.aot.linker import Image
 from gradir.aot.objects import Symbol
 
 LIBC = "libc.so.6"
-# Where a name alone would mean what programs of 2002 expect: the others are the same in all versions.
+# Where a name alone means what old programs expect; the others are alike in all versions.
 VERSIONS: Mapping[int, Mapping[str, str]] = MappingProxyType(
     {
         elf.X86_64: {

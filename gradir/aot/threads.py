@@ -1,4 +1,4 @@
-"""The threads of a library: the pool of `codegen/driver/pool.py`, and the function that starts them.
+"""The threads of a library: the pool of codegen/driver/pool.py, and how they are started.
 
 They are the library's own, are started by the first call that asks for them, and never end: so a
 library with threads stays in its process. A forked child has none of them, and starts others.
@@ -58,6 +58,17 @@ declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 @pool.lock = internal global i64 0, align 8
 @pool.process = internal global i64 0, align 8
 
+define internal void @forget() nounwind {{
+  call void @llvm.memset.p0.i64(ptr @{POOL}, i8 0, i64 {size}, i1 false)
+  ret void
+}}
+{_grow()}
+{_start_thread()}"""
+
+
+def _grow() -> str:
+    """`@gradir_grow_pool(threads)`: one thread at a time starts what is missing."""
+    return f"""
 define void @{GROW}(i64 %threads) nounwind {{
 entry:
   {place("helpers.place", f"@{POOL}", POOL_HELPERS)}
@@ -86,12 +97,18 @@ seize:
   %seized = cmpxchg ptr @pool.lock, i64 %holder, i64 %process acquire monotonic
   %is.seized = extractvalue {{ i64, i1 }} %seized, 1
   br i1 %is.seized, label %begin, label %lock
-begin:
+{_start_missing()}
+}}"""
+
+
+def _start_missing() -> str:
+    """Blocks of `@gradir_grow_pool` under its lock, from `begin` to `done`."""
+    return """begin:
   %again = load i64, ptr @pool.process, align 8
   %is.parent = icmp ne i64 %again, %process
   br i1 %is.parent, label %forget, label %next
 forget:
-  call void @llvm.memset.p0.i64(ptr @{POOL}, i8 0, i64 {size}, i1 false)
+  call void @forget()
   store atomic i64 %process, ptr @pool.process release, align 8
   br label %next
 next:
@@ -110,9 +127,7 @@ unlock:
   store atomic i64 0, ptr @pool.lock release, align 8
   br label %done
 done:
-  ret void
-}}
-{_start_thread()}"""
+  ret void"""
 
 
 def _start_thread() -> str:

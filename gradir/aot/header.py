@@ -33,12 +33,12 @@ def check_names(names: Sequence[str]) -> None:
         if not NAME.fullmatch(name) or name in _KEYWORDS or name.startswith("gradir_"):
             raise ArgumentError(
                 f"function: expected a name that C can have, got {name!r}; say another one: "
-                f"{name}=NAME"
+                f"--function {name}=NAME, or functions="
             )
         if is_in_c_library(name):
             raise ArgumentError(
                 f"function: {name!r} is a function of the C library, which programs with the "
-                f"library would lose; say another name: {name}=NAME"
+                f"library would lose; say another one: --function {name}=NAME, or functions="
             )
         symbols = {f"{name}{end}" for end in ("", "_info", "_workspace_bytes")}
         if symbols & taken:

@@ -132,11 +132,13 @@ class ArrayInfo:
 
 
 class Function:
-    """A function of a library: `function(*arrays, out=None, threads=1, level=0) -> tuple`.
+    """A function of a library; `function(*arrays)` gives a tuple of arrays.
 
-    `threads` are the most threads, `level` the highest of `levels` that may run, counted from 1, 0
-    for the best of this processor. Raises LibraryError. `workspace_bytes` is the memory of a call
-    beside arguments and results, of which each thread of Python's keeps its own.
+    Options of a call: `out`; `threads`, the most threads; `level`, the highest of `levels` that may
+    run, counted from 1, 0 for the best of this processor; `status`, a StatusStruct of which another
+    thread may set `stop` to 1: that ends the call at its next look, in a long loop. Raises
+    LibraryError. `workspace_bytes` is the memory of a call beside arguments and results, of which
+    each thread of Python's keeps its own.
     """
 
     def __init__(self, library: ctypes.CDLL, name: str):
@@ -166,7 +168,12 @@ class Function:
         return f"<gradir library function {self.name}({given}) -> ({made})>"
 
     def __call__(
-        self, *arrays: Any, out: Any = None, threads: int = 1, level: int = 0
+        self,
+        *arrays: Any,
+        out: Any = None,
+        threads: int = 1,
+        level: int = 0,
+        status: StatusStruct | None = None,
     ) -> tuple[Any, ...]:
         read = self._read(arrays)
         made = self._made(out)
@@ -175,9 +182,11 @@ class Function:
             state["memory"] = np.empty(self.workspace_bytes + ALIGNMENT, np.uint8)
             start = state["memory"].ctypes.data
             state["workspace"] = -(-start // ALIGNMENT) * ALIGNMENT
-            state["status"] = StatusStruct(ABI)
-        status = state["status"]
-        status.threads, status.level, status.stop = threads, level, 0
+            state["status"] = StatusStruct()
+        if status is None:
+            status = state["status"]
+            status.stop = 0
+        status.abi, status.threads, status.level = ABI, threads, level
         status.workspace_bytes = self.workspace_bytes
         given, kept = _structs(read, self.inputs)
         written, also_kept = _structs(made, self.outputs)
@@ -222,7 +231,7 @@ class Library:
             self._library = ctypes.CDLL(path)
         except OSError as error:
             raise LibraryError(f"{path}: cannot be loaded: {error}") from None
-        names = _exported(path)
+        names = sorted(_exported(path))
         self.functions = tuple(
             name for name in names if {f"{name}_info", f"{name}_workspace_bytes"} <= set(names)
         )

@@ -110,15 +110,29 @@ def compiled_function(
 
     CompileError, located, for what cannot leave this process.
     """
+    names = _result_names(function_named(modules[0], source))
+    codes = [
+        (target.level, native_code(module, source, Machine(target, threads)))
+        for module, target in zip(modules, targets, strict=True)
+    ]
+    return function_of_codes(name, source, codes, names, functions)
+
+
+def function_of_codes(
+    name: str,
+    source: str,
+    codes: Sequence[tuple[str, NativeCode]],
+    result_names: Sequence[str | None],
+    functions: Mapping[str, HostFunction],
+) -> CompiledFunction:
+    """The function of code for some levels, the lowest first."""
     made: list[LevelCode] = []
-    # row slices are two results each, which have other names
-    result_names = _result_names(function_named(modules[0], source))
-    for module, target in zip(modules, targets, strict=True):
-        code = native_code(module, source, Machine(target, threads))
+    for level, code in codes:
         _refuse_tapes(code, source)
         calls = tuple(_native_call(site, functions) for site in code.program.host_calls)
-        made.append(LevelCode(target.level, code, calls))
+        made.append(LevelCode(level, code, calls))
     first = made[0].code
+    # row slices are two results each, which have other names
     names = dict(enumerate(result_names)) if first.layout is None else {}
     results = [
         ArrayRole(
@@ -148,26 +162,37 @@ def _refuse_tapes(code: NativeCode, name: str) -> None:
 def _native_call(site: Any, functions: Mapping[str, HostFunction]) -> HostCall:
     """The call of a native operator that a linker can find; CompileError for any other call."""
     if is_collective(site):
-        raise CompileError(
-            f"{site.place}: a library cannot call the collectives of the process that compiles it; "
-            "average gradients in the caller, or use gradir.comm from Python"
+        raise _refused(
+            site.place,
+            "a library cannot call the collectives of the process that compiles it; "
+            "average gradients in the caller, or use gradir.comm from Python",
         )
     call = host_call_at(site, functions)
     operator = None if call.operator is None else call.operator.operator
     function = None if operator is None else operator.function
     if operator is None or not isinstance(function, NativeFunction):
-        raise CompileError(
-            f"{site.place}: a library cannot call Python; write it in native code "
-            "(gradir.native) or with gradir's own operators"
+        raise _refused(
+            site.place,
+            "a library cannot call Python; write it in native code "
+            "(gradir.native) or with gradir's own operators",
         )
     if site.is_async or site.is_started or function.finish or operator.debug:
-        raise CompileError(
-            f"{site.place}: a library calls native operators on its own thread, got one that is "
-            "async, or in debug mode"
+        raise _refused(
+            site.place,
+            "a library calls native operators on its own thread, got one that is "
+            "async, or in debug mode",
         )
     if function.source is None:
-        raise CompileError(
-            f"{site.place}: a library finds a native operator by its symbol, got an address of "
-            "this process or one with data; use gradir.native(path, symbol)"
+        raise _refused(
+            site.place,
+            "a library finds a native operator by its symbol, got an address of "
+            "this process or one with data; use gradir.native(path, symbol)",
         )
     return call
+
+
+def _refused(place: str, text: str) -> CompileError:
+    """The error at a call, whose name begins with its place in the source."""
+    message = Message.of(place)
+    where = "" if message.file is None else f"{message.file}:{message.line}:{message.column}: "
+    return CompileError(f"{where}error: {message.text}: {text}" if where else f"{place}: {text}")

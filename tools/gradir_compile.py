@@ -35,7 +35,7 @@ examples:
 """
 
 
-class Arguments(argparse.Namespace):
+class CompileArguments(argparse.Namespace):
     """The command line."""
 
     file: str
@@ -110,7 +110,7 @@ def _threads(text: str) -> int:
     return int(text)
 
 
-def compile_file(arguments: Arguments, sources: Sources) -> None:
+def compile_file(arguments: CompileArguments, sources: Sources) -> None:
     """Run the command line; adds the program's text to `sources`, for messages."""
     module = read_module(arguments.file, sources, arguments.trust_input)
     if arguments.passes is not None:
@@ -143,7 +143,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     sources = Sources()
     arguments = None
     try:
-        arguments = parser().parse_args(argv, Arguments())
+        arguments = parser().parse_args(argv, CompileArguments())
         compile_file(arguments, sources)
         return 0
     except SystemExit as error:

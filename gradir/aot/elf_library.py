@@ -90,6 +90,7 @@ class _Library:
         self.slots = _numbered([*self.stubs, *looked_up])
         self.loaded = [(part, r) for part, r, way in self.asked if way.form == "word"]
         self.pieces = self._made_pieces()
+        self.numbers = {name: number for number, name in enumerate(self.pieces, 1)}
         self.segments = self._placed()
 
     # Layout.
@@ -224,8 +225,7 @@ class _Library:
     def _symbol_place(self, symbol: Symbol) -> tuple[int, int]:
         """The number of a symbol's section, and its address."""
         assert symbol.section is not None
-        number = [*self.pieces].index(SECTION_OF_PART[symbol.section.kind]) + 1
-        return number, self._address(symbol)
+        return self.numbers[SECTION_OF_PART[symbol.section.kind]], self._address(symbol)
 
     def _fill_stubs_and_slots(self) -> None:
         for symbol, k in self.stubs.items():

@@ -11,6 +11,8 @@ It reads the records of `abi.py`. Nothing is kept between calls, so that many th
 
 from __future__ import annotations
 
+from functools import cache
+
 from gradir.aot.abi import (
     ABI,
     ALLOCATOR,
@@ -52,6 +54,7 @@ declare i64 @{CPU_LEVEL}()
 """
 
 
+@cache
 def entry_functions() -> str:
     """The module, but for @gradir_cpu_level."""
     texts: dict[str, str] = {}

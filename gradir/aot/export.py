@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, Literal
 
 from xdsl.dialects.builtin import ModuleOp
 
-from gradir import __version__
 from gradir.aot.elf_library import write_library
 from gradir.aot.elf_object import write_archive, write_object
 from gradir.aot.files import linked_by, write_files
@@ -218,7 +218,8 @@ def _files(
     top, said = place.with_suffix(".h"), place.with_suffix(".json")
     if place in (top, said):
         raise ArgumentError(f"{place}: expected the name of a library, such as {place.stem}.so")
-    image = build_image(functions, targets[0], threads, __version__)
+    version = str(import_module("gradir").__version__)
+    image = build_image(functions, targets[0], threads, version)
     has_threads = threads > 1 and is_parallel(functions)
     if kind == "shared" and linker is None:
         data = write_library(image, place.name, has_threads)
@@ -231,5 +232,5 @@ def _files(
     return {
         place: data,
         top: header(functions, top.name, threads).encode(),
-        said: description(functions, threads, __version__).encode(),
+        said: description(functions, threads, version).encode(),
     }

@@ -11,8 +11,8 @@ from gradir.aot.abi import MESSAGE, STATUS, Struct
 from gradir.aot.code import Code, constant_texts
 from gradir.aot.entry import TABLE_STATUS
 from gradir.aot.objects import ObjectCode, Symbol
-from gradir.aot.program import Message
-from gradir.aot.records import Records
+from gradir.aot.program import PlacedMessage
+from gradir.aot.records import DataRecords
 from gradir.codegen.text.callback_functions import ACTIONS, HOST_RECORDS, HOST_SYMBOL
 from gradir.codegen.text.kernel import ERROR_CODE
 from gradir.codegen.text.native_operators import (
@@ -65,18 +65,18 @@ def host_function() -> str:
 
 def host_records(calls: Sequence[HostCall], machine: int) -> ObjectCode:
     """The array of records that the objects of a program refer to."""
-    records = Records(machine)
+    records = DataRecords(machine)
     rows = [_row(call, records) for call in calls]
     records.structs(RECORD, rows, HOST_RECORDS, is_global=True)
     return records.object_code()
 
 
-def _row(call: HostCall, records: Records) -> dict[str, int | Symbol | None]:
+def _row(call: HostCall, records: DataRecords) -> dict[str, int | Symbol | None]:
     block = None if call.operator is None else call.operator.native
     assert block is not None
     made = block.contents
     shapes = {place: records.words(shape or (0,)) for place, shape in made.shapes.items()}
-    message = Message.of(call.place)
+    message = PlacedMessage.of(call.place)
     failure = records.structs(
         FAILURE,
         [

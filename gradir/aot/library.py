@@ -25,8 +25,8 @@ from gradir.aot.entry import CALL, entry_functions
 from gradir.aot.hosts import host_function, host_records, library_of, symbol_of
 from gradir.aot.linker import Image, Unit, link
 from gradir.aot.objects import ObjectCode, Symbol, read_object
-from gradir.aot.program import ArrayRole, CompiledFunction, LevelCode, Message
-from gradir.aot.records import Records, Value
+from gradir.aot.program import ArrayRole, CompiledFunction, LevelCode, PlacedMessage
+from gradir.aot.records import DataRecords, Value
 from gradir.aot.threads import GROW, grow_function
 from gradir.codegen.driver import pool
 from gradir.codegen.driver.report import CompiledProgram
@@ -174,7 +174,7 @@ def _records(
     version: str,
 ) -> ObjectCode:
     """The records of all functions."""
-    records = Records(machine)
+    records = DataRecords(machine)
     for function in functions:
         info = _info(function, records, threads, version)
         programs = records.structs(
@@ -189,7 +189,7 @@ def _records(
     return records.object_code()
 
 
-def _info(function: CompiledFunction, records: Records, threads: int, version: str) -> Symbol:
+def _info(function: CompiledFunction, records: DataRecords, threads: int, version: str) -> Symbol:
     programs = [level.code.program for level in function.levels]
     row: dict[str, Value] = {
         "abi": ABI,
@@ -209,7 +209,7 @@ def _info(function: CompiledFunction, records: Records, threads: int, version: s
     return records.structs(INFO, [row], f"{function.name}.info", is_global=True)
 
 
-def _array(array: ArrayRole, records: Records) -> dict[str, Value]:
+def _array(array: ArrayRole, records: DataRecords) -> dict[str, Value]:
     spec = array.spec
     return {
         "name": records.text(spec.name),
@@ -223,7 +223,7 @@ def _array(array: ArrayRole, records: Records) -> dict[str, Value]:
     }
 
 
-def _program(level: LevelCode, records: Records, entry: Symbol) -> dict[str, Any]:
+def _program(level: LevelCode, records: DataRecords, entry: Symbol) -> dict[str, Any]:
     program = level.code.program
     place = workspace_of(program)
     constants = [
@@ -250,8 +250,8 @@ def _program(level: LevelCode, records: Records, entry: Symbol) -> dict[str, Any
     }
 
 
-def _message(text: str, records: Records) -> dict[str, Value]:
-    message = Message.of(text)
+def _message(text: str, records: DataRecords) -> dict[str, Value]:
+    message = PlacedMessage.of(text)
     return {
         "text": records.text(message.text),
         "file": records.text(message.file),

@@ -37,7 +37,7 @@ class Unit:
 
 
 @dataclass
-class Part:
+class ImagePart:
     """All sections of one kind."""
 
     kind: str
@@ -55,7 +55,7 @@ class Image:
     """
 
     machine: int
-    parts: Mapping[str, Part]
+    parts: Mapping[str, ImagePart]
     places: Mapping[Section, int]
     relocations: Sequence[tuple[str, Relocation]]
     symbols: Sequence[tuple[str, Symbol]]
@@ -106,8 +106,8 @@ def link(
     return Image(machine, parts, places, relocations, symbols, seen, imports, libraries)
 
 
-def _placed(sections: Iterable[Section]) -> tuple[dict[str, Part], dict[Section, int]]:
-    parts = {kind: Part(kind) for kind in KINDS}
+def _placed(sections: Iterable[Section]) -> tuple[dict[str, ImagePart], dict[Section, int]]:
+    parts = {kind: ImagePart(kind) for kind in KINDS}
     places: dict[Section, int] = {}
     for section in sections:
         part = parts[section.kind]

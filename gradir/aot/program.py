@@ -60,7 +60,7 @@ class CompiledFunction:
 
 
 @dataclass(frozen=True)
-class Message:
+class PlacedMessage:
     """A message of a program, in parts: its text is without its place."""
 
     text: str
@@ -70,7 +70,7 @@ class Message:
     column: int = 0
 
     @classmethod
-    def of(cls, message: str) -> Message:
+    def of(cls, message: str) -> PlacedMessage:
         """The parts of a message that begins with a place, if it does."""
         found = _PLACE.match(message)
         rest = message if found is None else found["rest"]
@@ -193,6 +193,6 @@ def _native_call(site: Any, functions: Mapping[str, HostFunction]) -> HostCall:
 
 def _refused(place: str, text: str) -> CompileError:
     """The error at a call, whose name begins with its place in the source."""
-    message = Message.of(place)
+    message = PlacedMessage.of(place)
     where = "" if message.file is None else f"{message.file}:{message.line}:{message.column}: "
     return CompileError(f"{where}error: {message.text}: {text}" if where else f"{place}: {text}")

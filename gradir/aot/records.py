@@ -14,7 +14,7 @@ Value = int | Symbol | None
 """A number, or what a pointer points to; None is null, or 0."""
 
 
-class Records:
+class DataRecords:
     """Gathers data; the sections of `object_code` then hold it."""
 
     def __init__(self, machine: int) -> None:

@@ -18,7 +18,7 @@ ADDRESS, DISTANCE, CALL, GOT = "address", "distance", "call", "GOT"
 
 
 @dataclass(frozen=True)
-class Way:
+class RelocationKind:
     """What a type asks for, and how its number is written: see `_WRITERS`."""
 
     asks: str
@@ -27,31 +27,31 @@ class Way:
 
 
 _X86_64 = {
-    1: Way(ADDRESS, "word", "R_X86_64_64"),
-    2: Way(DISTANCE, "rel32", "R_X86_64_PC32"),
-    4: Way(CALL, "rel32", "R_X86_64_PLT32"),
-    9: Way(GOT, "rel32", "R_X86_64_GOTPCREL"),
-    24: Way(DISTANCE, "rel64", "R_X86_64_PC64"),
-    41: Way(GOT, "rel32", "R_X86_64_GOTPCRELX"),
-    42: Way(GOT, "rel32", "R_X86_64_REX_GOTPCRELX"),
+    1: RelocationKind(ADDRESS, "word", "R_X86_64_64"),
+    2: RelocationKind(DISTANCE, "rel32", "R_X86_64_PC32"),
+    4: RelocationKind(CALL, "rel32", "R_X86_64_PLT32"),
+    9: RelocationKind(GOT, "rel32", "R_X86_64_GOTPCREL"),
+    24: RelocationKind(DISTANCE, "rel64", "R_X86_64_PC64"),
+    41: RelocationKind(GOT, "rel32", "R_X86_64_GOTPCRELX"),
+    42: RelocationKind(GOT, "rel32", "R_X86_64_REX_GOTPCRELX"),
 }
 _AARCH64 = {
-    257: Way(ADDRESS, "word", "R_AARCH64_ABS64"),
-    260: Way(DISTANCE, "rel64", "R_AARCH64_PREL64"),
-    261: Way(DISTANCE, "rel32", "R_AARCH64_PREL32"),
-    275: Way(DISTANCE, "page", "R_AARCH64_ADR_PREL_PG_HI21"),
-    277: Way(DISTANCE, "low0", "R_AARCH64_ADD_ABS_LO12_NC"),
-    278: Way(DISTANCE, "low0", "R_AARCH64_LDST8_ABS_LO12_NC"),
-    282: Way(CALL, "jump26", "R_AARCH64_JUMP26"),
-    283: Way(CALL, "jump26", "R_AARCH64_CALL26"),
-    284: Way(DISTANCE, "low1", "R_AARCH64_LDST16_ABS_LO12_NC"),
-    285: Way(DISTANCE, "low2", "R_AARCH64_LDST32_ABS_LO12_NC"),
-    286: Way(DISTANCE, "low3", "R_AARCH64_LDST64_ABS_LO12_NC"),
-    299: Way(DISTANCE, "low4", "R_AARCH64_LDST128_ABS_LO12_NC"),
-    311: Way(GOT, "page", "R_AARCH64_ADR_GOT_PAGE"),
-    312: Way(GOT, "low3", "R_AARCH64_LD64_GOT_LO12_NC"),
+    257: RelocationKind(ADDRESS, "word", "R_AARCH64_ABS64"),
+    260: RelocationKind(DISTANCE, "rel64", "R_AARCH64_PREL64"),
+    261: RelocationKind(DISTANCE, "rel32", "R_AARCH64_PREL32"),
+    275: RelocationKind(DISTANCE, "page", "R_AARCH64_ADR_PREL_PG_HI21"),
+    277: RelocationKind(DISTANCE, "low0", "R_AARCH64_ADD_ABS_LO12_NC"),
+    278: RelocationKind(DISTANCE, "low0", "R_AARCH64_LDST8_ABS_LO12_NC"),
+    282: RelocationKind(CALL, "jump26", "R_AARCH64_JUMP26"),
+    283: RelocationKind(CALL, "jump26", "R_AARCH64_CALL26"),
+    284: RelocationKind(DISTANCE, "low1", "R_AARCH64_LDST16_ABS_LO12_NC"),
+    285: RelocationKind(DISTANCE, "low2", "R_AARCH64_LDST32_ABS_LO12_NC"),
+    286: RelocationKind(DISTANCE, "low3", "R_AARCH64_LDST64_ABS_LO12_NC"),
+    299: RelocationKind(DISTANCE, "low4", "R_AARCH64_LDST128_ABS_LO12_NC"),
+    311: RelocationKind(GOT, "page", "R_AARCH64_ADR_GOT_PAGE"),
+    312: RelocationKind(GOT, "low3", "R_AARCH64_LD64_GOT_LO12_NC"),
 }
-WAYS: Mapping[int, Mapping[int, Way]] = MappingProxyType(
+WAYS: Mapping[int, Mapping[int, RelocationKind]] = MappingProxyType(
     {elf.X86_64: _X86_64, elf.AARCH64: _AARCH64}
 )
 
@@ -64,7 +64,7 @@ GLOBAL_DATA = MappingProxyType({elf.X86_64: 6, elf.AARCH64: 1025})
 PAGE_BITS = 12
 
 
-def way_of(machine: int, type_: int, symbol: str) -> Way:
+def way_of(machine: int, type_: int, symbol: str) -> RelocationKind:
     """The way of a type; CompileError for one that is not known here."""
     way = WAYS[machine].get(type_)
     if way is None:
@@ -75,7 +75,7 @@ def way_of(machine: int, type_: int, symbol: str) -> Way:
     return way
 
 
-def apply(data: bytearray, offset: int, way: Way, target: int, place: int) -> None:
+def apply(data: bytearray, offset: int, way: RelocationKind, target: int, place: int) -> None:
     """Write the address `target`, with its addend, at `offset`, which will be at address `place`.
 
     CompileError where it is too far away.
@@ -92,7 +92,7 @@ def apply(data: bytearray, offset: int, way: Way, target: int, place: int) -> No
         data[offset : offset + 4] = word.to_bytes(4, "little")
 
 
-def _bits_of_instruction(way: Way, target: int, place: int) -> int:
+def _bits_of_instruction(way: RelocationKind, target: int, place: int) -> int:
     """What an instruction of AArch64 takes in its field, which is 0 before."""
     if way.form == "page":
         pages = (target >> PAGE_BITS) - (place >> PAGE_BITS)
@@ -108,7 +108,7 @@ def _bits_of_instruction(way: Way, target: int, place: int) -> int:
     return low >> shift << 10
 
 
-def _require_reach(way: Way, distance: int, bits: int) -> None:
+def _require_reach(way: RelocationKind, distance: int, bits: int) -> None:
     if not -(1 << bits - 1) <= distance < 1 << bits - 1:
         raise CompileError(
             f"ahead of time: {way.name} reaches {bits} bits far, and a place is {distance} away; "

@@ -44,6 +44,11 @@ class Code(FunctionWriter):
             self._texts[text] = f"text.{len(self._texts)}"
         return f"@{self._texts[text]}"
 
+    def allocate_early(self) -> str:
+        """A slot for an i64 that the whole function has."""
+        with self.early():
+            return self.allocate("i64", 1, 8)
+
     def refuse_if(
         self,
         condition: str,

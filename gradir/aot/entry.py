@@ -179,12 +179,13 @@ def _check_call(texts: dict[str, str]) -> str:
         with f.loop("0", count) as k:
             info = f.entry_of(ARRAY_INFO, infos[kind], k)
             array = f.entry_of(ARRAY, f"%{kind}", k)
-            number = k if kind == "in" else f.emit(f"sub i64 -1, {k}")
-            arguments = (
-                f"ptr {info}, ptr {array}, {name}, ptr {f.text_of(kind)}, i64 {k}, "
-                f"i64 {number}, ptr %status"
-            )
-            _return_unless_0(f, f.call("i32", "@check_array", arguments))
+            with f.when(f.emit(f"icmp ne i64 {_differences(f, info, array)}, 0")):
+                number = k if kind == "in" else f.emit(f"sub i64 -1, {k}")
+                arguments = (
+                    f"ptr {info}, ptr {array}, {name}, ptr {f.text_of(kind)}, i64 {k}, "
+                    f"i64 {number}, ptr %status"
+                )
+                _return_unless_0(f, f.call("i32", "@check_array", arguments))
     with f.loop("0", counts["out"]) as k:
         data = f.field(ARRAY, f.entry_of(ARRAY, "%out", k), "data")
         begin = f.emit(f"ptrtoint ptr {data} to i64")
@@ -199,6 +200,54 @@ def _check_call(texts: dict[str, str]) -> str:
     f.ret("i32 0")
     names = "ptr %info, ptr %program, ptr %in, ptr %out, ptr %workspace, ptr %status"
     return f.definition("check_call", names, linkage="internal ")
+
+
+def _differences(f: Code, info: str, array: str) -> str:
+    """An i64 that is 0 if an array is as its description says; if it is not 0 it may be, too.
+
+    Without a branch for each question, which @check_array asks one by one.
+    """
+
+    def differ(field: str, kind: str) -> str:
+        one, other = (
+            f.load(kind, 1, f.place(struct, base, field))
+            for struct, base in ((ARRAY_INFO, info), (ARRAY, array))
+        )
+        found = f.emit(f"xor {kind} {one}, {other}")
+        return found if kind == "i64" else f.emit(f"zext {kind} {found} to i64")
+
+    data = f.emit(f"ptrtoint ptr {f.field(ARRAY, array, 'data')} to i64")
+    low = f.emit(f"sub i64 {f.field(ARRAY_INFO, info, 'alignment')}, 1")
+    found = [f.emit(f"and i64 {data}, {low}"), differ("size", "i64")]
+    # rank and dtype stand side by side
+    found.append(differ("rank", "i64"))
+    request = f.field(ARRAY_INFO, info, "request")
+    other = f.emit(f"xor i64 {request}, {f.field(ARRAY, array, 'request')}")
+    is_read = f.emit(f"icmp eq i64 {request}, 0")
+    found.append(f.emit(f"select i1 {is_read}, i64 0, i64 {other}"))
+    found.append(f.emit(f"zext i1 {f.emit(f'icmp eq i64 {data}, 0')} to i64"))
+    total = found[0]
+    for each in found[1:]:
+        total = f.emit(f"or i64 {total}, {each}")
+    return f.emit(f"or i64 {total}, {_extents_differ(f, info, array)}")
+
+
+def _extents_differ(f: Code, info: str, array: str) -> str:
+    """1 if the extents of an array are others than its description's, or not there, else 0."""
+    rank = f.field(ARRAY_INFO, info, "rank")
+    shapes = [f.field(ARRAY_INFO, info, "shape"), f.field(ARRAY, array, "shape")]
+    is_same = f.emit(f"icmp eq ptr {shapes[0]}, {shapes[1]}")
+    known = f.emit(f"or i1 {is_same}, {f.is_null(shapes[1])}")
+    count = f.emit(f"select i1 {known}, i64 0, i64 {rank}")
+    result = f.allocate_early()
+    missing = f.emit(f"and i1 {f.is_null(shapes[1])}, {f.emit(f'icmp ne i64 {rank}, 0')}")
+    f.store("i64", 1, result, f.emit(f"zext i1 {missing} to i64"))
+    with f.loop("0", count) as axis:
+        one, other = (f.load("i64", 1, f.address("i64", shape, axis)) for shape in shapes)
+        differs = f.emit(f"zext i1 {f.emit(f'icmp ne i64 {one}, {other}')} to i64")
+        before = f.load("i64", 1, result)
+        f.store("i64", 1, result, f.emit(f"or i64 {before}, {differs}"))
+    return f.load("i64", 1, result)
 
 
 def _return_unless_0(f: Code, code: str) -> None:

@@ -30,6 +30,9 @@ extern "C" {
 
 #define GRADIR_MESSAGE_BYTES 440
 
+/* `request` of an array of `out`, beside GRADIR_WRITE: what is in it is read, and then replaced. */
+#define GRADIR_ADD 2
+
 /* What a function returns. From GRADIR_BAD_ABI to GRADIR_BAD_WORKSPACE nothing was written to the
  * arrays; after the others `out` may have any contents. */
 enum {

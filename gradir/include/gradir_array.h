@@ -27,8 +27,7 @@ enum {
 /* `request` of an array to write. */
 enum {
     GRADIR_NULL = 0, /* nobody reads it: data is NULL */
-    GRADIR_WRITE = 1, /* write all of it; what was in it is never to be read */
-    GRADIR_ADD = 2    /* of compiled functions alone: what is in it is read, and then replaced */
+    GRADIR_WRITE = 1 /* write all of it; what was in it is never to be read */
 };
 
 /* An array: C-contiguous, aligned to the size of its elements. Arrays to write share no memory with

@@ -49,6 +49,7 @@ def test_numbers() -> None:
     defined = dict(re.findall(r"#define (GRADIR_\w+) (\d+)", HEADER))
     assert defined == {
         "GRADIR_ABI": str(abi.ABI),
+        "GRADIR_ADD": str(abi.ADD),
         "GRADIR_WORKSPACE_ALIGNMENT": str(abi.WORKSPACE_ALIGNMENT),
         "GRADIR_MESSAGE_BYTES": str(abi.MESSAGE_BYTES),
     }

@@ -76,6 +76,21 @@ def test_threads(digits: gradir.Module, tmp_path: Path, monkeypatch: pytest.Monk
     assert not failed
 
 
+def test_two_libraries_in_a_process(tmp_path: Path) -> None:
+    """Functions of one name, which the loader has at once, and tables of the same words."""
+    text = (
+        "func.func @f(%x: tensor<3xf64>) -> tensor<3xf64> {\n  %0 = array.OP %x : tensor<3xf64>\n"
+    )
+    text += "  func.return %0 : tensor<3xf64>\n}"
+    rules = {"exp": np.exp, "negative": np.negative, "square": np.square}
+    loaded = [
+        exported(gradir.parse(text.replace("OP", op)), tmp_path, op, threads=2) for op in rules
+    ]
+    x = np.array([0.5, -1.0, 2.0])
+    for library, rule in zip(loaded, rules.values(), strict=True):
+        np.testing.assert_allclose(library.f(x)[0], rule(x), rtol=1e-15)
+
+
 FORKED = """
 import os, sys
 import numpy as np

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from gradir.aot import elf
 from gradir.aot.objects import (
     KINDS,
-    TEXT,
     ZEROS,
     ObjectCode,
     Relocation,
@@ -113,8 +112,7 @@ def _placed(sections: Iterable[Section]) -> tuple[dict[str, ImagePart], dict[Sec
         part = parts[section.kind]
         place = elf.aligned(part.size, section.align)
         if section.kind != ZEROS:
-            fill = b"\x90" if section.kind == TEXT else b"\0"
-            part.data += fill * (place - len(part.data)) + section.data
+            part.data += bytes(place - len(part.data)) + section.data
         places[section], part.size = place, place + section.size
         part.align = max(part.align, section.align)
     return parts, places

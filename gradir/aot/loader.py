@@ -4,8 +4,8 @@
     library = load_library("libf.so")
     results = library.f_vjp(x, ct)       # a tuple of arrays; library.functions are the names
 
-Arguments are NumPy arrays, or what numpy.asarray makes of numbers and lists with the argument's
-dtype; their shapes must be exact. Arrays that are not C-contiguous or aligned are copied. `out` has
+Arguments are NumPy arrays of exactly the argument's dtype and shape, or numbers of Python's, alone
+or in lists. Arrays that are not C-contiguous or aligned are copied. `out` has
 an array, or None, for each result: C-contiguous, aligned, writable. Many threads may call.
 """
 
@@ -284,12 +284,28 @@ def _dtype(number: int) -> np.dtype[Any]:
 
 
 def _as_input(value: Any, info: ArrayInfo, place: str) -> Any:
-    array = value if isinstance(value, np.ndarray) else np.asarray(value, info.dtype)
+    is_array = isinstance(value, (np.ndarray, np.generic))
+    array = np.asarray(value) if is_array else _as_array(value, info, place)
     if array.dtype != info.dtype or array.shape != info.shape:
         raise LibraryError(f"{place}: expected {info}, got {array.dtype} of shape {array.shape}")
     if not (array.flags.c_contiguous and array.flags.aligned):
         array = np.array(array, order="C")
     return array
+
+
+def _as_array(value: Any, info: ArrayInfo, place: str) -> Any:
+    """Numbers of Python's, alone or in lists, as an array that has their values."""
+    try:
+        array = np.asarray(value)
+        fits = np.can_cast(array.dtype, info.dtype, "same_kind") or info.dtype.kind == "V"
+        made = array.astype(info.dtype) if fits else array
+    except (TypeError, ValueError, OverflowError) as error:
+        raise LibraryError(
+            f"{place}: expected {info}, got {type(value).__name__}: {error}"
+        ) from None
+    if info.dtype.kind in "iub" and not np.array_equal(made, array):
+        raise LibraryError(f"{place}: {value!r} does not fit {DTYPES[info.number]}")
+    return made
 
 
 def _check_output(array: Any, info: ArrayInfo, place: str) -> None:

@@ -294,6 +294,23 @@ def test_arguments_that_do_not_fit(tmp_path: Path) -> None:
     assert result.base is out and result.tolist() == (x + y).tolist()
 
 
+def test_numbers_of_python(tmp_path: Path) -> None:
+    """They are not cut to the argument's type."""
+    made = export(gradir.jit(lambda x, k: x * 2 + k), tmp_path, np.float32(1), np.int8(1),
+                  functions="f")  # fmt: skip
+    f = load_library(made.library).f
+    assert f(1.5, 3)[0] == f(np.float32(1.5), np.int8(3))[0] == 6
+    for x, k, text in (
+        (1.5, 1.5, "argument 1 .*: expected int8 array of shape .*, got float64"),
+        (1.5, 300, "argument 1 .*: 300 does not fit int8"),
+        ("a", 1, r"argument 0 .*: expected float32 array of shape \(\)"),
+        (np.float64(1.5), 1, "argument 0 .*: expected float32 array of shape .*, got float64"),
+        ([1.5, 2], 1, r"argument 0 .*, got float32 of shape \(2,\)"),
+    ):
+        with pytest.raises(LibraryError, match=text):
+            f(x, k)
+
+
 def test_files_that_are_no_libraries(tmp_path: Path) -> None:
     (tmp_path / "text.so").write_text("no library")
     with pytest.raises(LibraryError, match="cannot be loaded"):

@@ -136,6 +136,9 @@ class _Library:
         add(".dynamic", elf.DYNAMIC, RELRO_SEGMENT, b"", entry=16)
         add(".got", elf.PROGBITS, RELRO_SEGMENT, bytes(WORD * len(self.slots)), entry=WORD)
         add_part(DATA, WRITE)
+        if self.image.parts[ZEROS].size and not self.image.parts[DATA].size:
+            # a segment of zeros alone has no section in the file, which tools take for a fault
+            add(".data", elf.PROGBITS, WRITE, bytes(WORD))
         add_part(ZEROS, WRITE)
         made = {n: p for n, p in made.items() if p.header.size or n == ".dynamic"}
         self.pieces = made

@@ -42,6 +42,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "plain.so": {"targets": x86},
         "threads.so": {"targets": x86, "threads": 4},
         "arm.so": {"targets": ["aarch64"]},
+        "arm_threads.so": {"targets": ["aarch64"], "threads": 4},
         "arm.o": {"targets": ["aarch64"], "kind": "object"},
         "plain.o": {"targets": x86, "kind": "object"},
         "plain.a": {"targets": x86, "kind": "static"},
@@ -51,7 +52,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-LIBRARIES = ("plain.so", "threads.so", "arm.so")
+LIBRARIES = ("plain.so", "threads.so", "arm.so", "arm_threads.so")
 
 
 @dataclass

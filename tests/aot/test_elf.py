@@ -6,6 +6,7 @@ import ctypes
 import shutil
 import struct
 import subprocess
+import sys
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -208,9 +209,14 @@ def test_the_linker_of_the_system(folder: Path, name: str) -> None:
     assert (result.returncode, result.stdout) == (9, "digits_grad 8 7 x86-64-v3\n")
 
 
-@pytest.mark.parametrize("linker", ["gcc", "clang", "ld.lld"])
-def test_other_linkers(linker: str, tmp_path: Path) -> None:
-    tool(linker)
+@pytest.mark.parametrize("linker", ["gcc", "clang", "zig"])
+def test_other_linkers(linker: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if linker == "zig":
+        pytest.importorskip("ziglang")
+        linker = f"{sys.executable} -m ziglang cc"
+        monkeypatch.setenv("ZIG_GLOBAL_CACHE_DIR", str(tmp_path / "cache"))
+    else:
+        tool(linker)
     module = gradir.parse(EXAMPLES / "digits_mlp.mlir")
     results = list[bytes]()
     for name, command in {"libown.so": None, "libother.so": linker}.items():

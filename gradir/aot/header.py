@@ -16,6 +16,11 @@ from gradir.runtime.native_functions import include_dir
 from gradir.runtime.threads import library_function
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+# What the header has itself, or includes.
+_TAKEN = re.compile(
+    r"(?i:gradir_).*|NULL|offsetof|(u?int(_least|_fast)?\d+|u?int(max|ptr)|s?size|ptrdiff|wchar"
+    r"|max_align)_t"
+)
 _PUBLIC_HEADERS = ("gradir_array.h", "gradir_abi.h")
 _KEYWORDS = frozenset(
     """alignas alignof and asm auto bool break case catch char class const constexpr continue
@@ -30,7 +35,7 @@ def check_names(names: Sequence[str]) -> None:
     """ArgumentError for names that C does not take, or that clash."""
     taken: set[str] = set()
     for name in names:
-        if not NAME.fullmatch(name) or name in _KEYWORDS or name.startswith("gradir_"):
+        if not NAME.fullmatch(name) or name in _KEYWORDS or _TAKEN.fullmatch(name):
             raise ArgumentError(
                 f"function: expected a name that C can have, got {name!r}; say another one: "
                 f"--function {name}=NAME, or functions="
@@ -41,6 +46,7 @@ def check_names(names: Sequence[str]) -> None:
                 f"library would lose; say another one: --function {name}=NAME, or functions="
             )
         symbols = {f"{name}{end}" for end in ("", "_info", "_workspace_bytes")}
+        symbols.add(f"{name.upper()}_WORKSPACE_BYTES")
         if symbols & taken:
             raise ArgumentError(f"function: the symbols of {name!r} are another function's, too")
         taken |= symbols

@@ -162,6 +162,8 @@ def test_operators_of_another_library(tmp_path: Path) -> None:
     [
         ({"functions": "g"}, "no function @g; functions: @f"),
         ({"functions": {"f": "for"}}, "a name that C can have, got 'for'; say another one: --func"),
+        ({"functions": {"f": "int32_t"}}, "a name that C can have, got 'int32_t'"),
+        ({"functions": {"f": "Gradir_f"}}, "a name that C can have, got 'Gradir_f'"),
         ({"functions": {"f": "a-b"}}, "a name that C can have, got 'a-b'"),
         ({"functions": {"f": "memcpy"}}, "'memcpy' is a function of the C library, which programs"),
         ({"functions": []}, "expected one name at least"),
@@ -190,6 +192,8 @@ def test_wrong_arguments(tmp_path: Path) -> None:
     two = gradir.parse(ADD + ADD.replace("@f", "@f_info"))
     with pytest.raises(ArgumentError, match="the symbols of 'f_info' are another function's, too"):
         export(two, tmp_path, functions=["f", "f_info"])
+    with pytest.raises(ArgumentError, match="the symbols of 'G' are another function's, too"):
+        export(two, tmp_path, functions={"f": "g", "f_info": "G"})
     with pytest.raises(ArgumentError, match="say which of the module's to export: @f, @f_info"):
         export(two, tmp_path)
 

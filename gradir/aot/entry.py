@@ -130,6 +130,8 @@ def _check_overlap(texts: dict[str, str]) -> str:
     """
     f = Code(texts)
     end = f.emit("add i64 %begin, %size")
+    # an empty array shares nothing
+    is_some = f.emit("icmp ne i64 %size, 0")
     with f.loop("0", "%count") as k:
         other = f.emit(
             f"ptrtoint ptr {f.field(ARRAY, f.entry_of(ARRAY, '%others', k), 'data')} to i64"
@@ -138,8 +140,7 @@ def _check_overlap(texts: dict[str, str]) -> str:
         other_end = f.emit(f"add i64 {other}, {size}")
         parts = [f"icmp ult i64 %begin, {other_end}", f"icmp ult i64 {other}, {end}"]
         meets = f.emit(f"and i1 {', '.join(f.emit(p) for p in parts)}")
-        # an empty array shares nothing
-        some = f.emit(f"icmp ne i64 {size}, 0")
+        some = f.emit(f"and i1 {is_some}, {f.emit(f'icmp ne i64 {size}, 0')}")
         text = "%s: out[%lld] shares memory with %s[%lld]"
         values = ["ptr %name", "i64 %number", "ptr %kind", f"i64 {k}"]
         argument = f.emit("sub i64 -1, %number")
@@ -156,19 +157,7 @@ def _check_call(texts: dict[str, str]) -> str:
     """`@check_call(info, program, in, out, workspace, status)`: all that a call is given."""
     f = Code(texts)
     name = f"ptr {f.field(INFO, '%info', 'name')}"
-    bytes_ = f.field(PROGRAM, "%program", "workspace_bytes")
-    text = f"%s: workspace: expected %lld bytes aligned to {WORKSPACE_ALIGNMENT}, got "
-    values = [name, f"i64 {bytes_}"]
-    f.refuse_if(f.is_null("%workspace"), "bad_workspace", text + "NULL", values)
-    address = f.emit("ptrtoint ptr %workspace to i64")
-    low = f.emit(f"and i64 {address}, {WORKSPACE_ALIGNMENT - 1}")
-    told = text + "other memory"
-    f.refuse_if(f.emit(f"icmp ne i64 {low}, 0"), "bad_workspace", told, values)
-    given = f.field(STATUS, "%status", "workspace_bytes")
-    small = f.emit(f"icmp ult i64 {given}, {bytes_}")
-    small = f.emit(f"and i1 {small}, {f.emit(f'icmp ne i64 {given}, 0')}")
-    told = text + "%lld"
-    f.refuse_if(small, "bad_workspace", told, [*values, f"i64 {given}"])
+    _check_workspace(f, name)
     counts = {kind: f.field(INFO, "%info", f"n_{kind}") for kind in ("in", "out")}
     infos = {kind: f.field(INFO, "%info", kind) for kind in ("in", "out")}
     for kind, count in counts.items():
@@ -190,8 +179,12 @@ def _check_call(texts: dict[str, str]) -> str:
         data = f.field(ARRAY, f.entry_of(ARRAY, "%out", k), "data")
         begin = f.emit(f"ptrtoint ptr {data} to i64")
         size = f.field(ARRAY_INFO, f.entry_of(ARRAY_INFO, infos["out"], k), "bytes")
-        with f.when(f.emit(f"icmp ne i64 {size}, 0")):
-            for kind, count in (("in", counts["in"]), ("out", k)):
+        others = (("in", counts["in"]), ("out", k))
+        meeting = [
+            _meetings(f, f"%{kind}", infos[kind], count, begin, size) for kind, count in others
+        ]
+        with f.when(f.emit(f"icmp ne i64 {f.emit(f'or i64 {meeting[0]}, {meeting[1]}')}, 0")):
+            for kind, count in others:
                 arguments = (
                     f"ptr %{kind}, i64 {count}, ptr {infos[kind]}, i64 {begin}, i64 {size}, "
                     f"{name}, i64 {k}, ptr {f.text_of(kind)}, ptr %status"
@@ -200,6 +193,42 @@ def _check_call(texts: dict[str, str]) -> str:
     f.ret("i32 0")
     names = "ptr %info, ptr %program, ptr %in, ptr %out, ptr %workspace, ptr %status"
     return f.definition("check_call", names, linkage="internal ")
+
+
+def _check_workspace(f: Code, name: str) -> None:
+    """Refuse a %workspace that is missing, not aligned, or smaller than %program's."""
+    bytes_ = f.field(PROGRAM, "%program", "workspace_bytes")
+    text = f"%s: workspace: expected %lld bytes aligned to {WORKSPACE_ALIGNMENT}, got "
+    values = [name, f"i64 {bytes_}"]
+    f.refuse_if(f.is_null("%workspace"), "bad_workspace", text + "NULL", values)
+    address = f.emit("ptrtoint ptr %workspace to i64")
+    low = f.emit(f"and i64 {address}, {WORKSPACE_ALIGNMENT - 1}")
+    told = text + "other memory"
+    f.refuse_if(f.emit(f"icmp ne i64 {low}, 0"), "bad_workspace", told, values)
+    given = f.field(STATUS, "%status", "workspace_bytes")
+    small = f.emit(f"icmp ult i64 {given}, {bytes_}")
+    small = f.emit(f"and i1 {small}, {f.emit(f'icmp ne i64 {given}, 0')}")
+    told = text + "%lld"
+    f.refuse_if(small, "bad_workspace", told, [*values, f"i64 {given}"])
+
+
+def _meetings(f: Code, arrays: str, infos: str, count: str, begin: str, size: str) -> str:
+    """An i64 that is 0 if none of some arrays has bytes in common with those from `begin` on.
+
+    Without a branch for each array, which @check_overlap has; an empty one may count.
+    """
+    end, result = f.emit(f"add i64 {begin}, {size}"), f.allocate_early()
+    f.store("i64", 1, result, "0")
+    with f.loop("0", count) as k:
+        data = f.field(ARRAY, f.entry_of(ARRAY, arrays, k), "data")
+        other = f.emit(f"ptrtoint ptr {data} to i64")
+        bytes_ = f.field(ARRAY_INFO, f.entry_of(ARRAY_INFO, infos, k), "bytes")
+        after = f.emit(f"icmp ult i64 {begin}, {f.emit(f'add i64 {other}, {bytes_}')}")
+        meets = f.emit(f"and i1 {after}, {f.emit(f'icmp ult i64 {other}, {end}')}")
+        before = f.load("i64", 1, result)
+        found = f.emit(f"zext i1 {meets} to i64")
+        f.store("i64", 1, result, f.emit(f"or i64 {before}, {found}"))
+    return f.load("i64", 1, result)
 
 
 def _differences(f: Code, info: str, array: str) -> str:

@@ -30,6 +30,7 @@ __all__ = [
     "custom_op",
     "custom_vjp",
     "default_dtype",
+    "export_library",
     "fori_loop",
     "grad",
     "hessian",
@@ -44,6 +45,7 @@ __all__ = [
     "kernel",
     "linear_transpose",
     "linearize",
+    "load_library",
     "map",
     "name",
     "native",
@@ -73,6 +75,8 @@ _LAZY = {
     "GradirError": "gradir.errors",
     "TraceError": "gradir.errors",
     "RowSlices": "gradir.runtime.row_slices",
+    "export_library": "gradir.aot.export",
+    "load_library": "gradir.aot.loader",
     "testing": "gradir.testing",
     "numpy": "gradir.numpy",
     "nn": "gradir.nn",
@@ -135,6 +139,8 @@ if TYPE_CHECKING:
     from gradir import scipy as scipy
     from gradir import testing as testing
     from gradir import tree as tree
+    from gradir.aot.export import export_library as export_library
+    from gradir.aot.loader import load_library as load_library
     from gradir.api import Module as Module
     from gradir.api import compile as compile
     from gradir.api import interpret as interpret

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import copy
 import os
-import re
 import signal
 import sys
 import traceback
@@ -22,21 +21,20 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
+from gradir.aot.loader import ADD, Library, LibraryError, load_library
+from gradir.aot.loader import Function as LibraryFunction
 from gradir.api import Module, compile, interpret
-from gradir.compiler.provenance import Provenance
-from gradir.diagnostics import Diagnostic, Sources, printable, render
+from gradir.diagnostics import Sources, printable
 from gradir.dialects.base.diagnostics import LocatedError, Place, value_name
 from gradir.dialects.base.lazy_function import lazy_function
 from gradir.dialects.base.shapes import DYNAMIC, compatible, is_scalar
-from gradir.errors import ArgumentError, ExecutionError, GradirError, gradir_errors
+from gradir.errors import ArgumentError, ExecutionError, gradir_errors
 from gradir.passes.analysis.arguments import in_out_results
 from gradir.passes.analysis.call_graph import functions_by_name
-from gradir.passes.verify.verify import verify
 from gradir.runtime.arrays import Array, ArraySpec, as_input, dtype_of, spec_of
 from gradir.symbols import function_named
-from gradir.text.parser import parse_module
-from gradir.text.source_text import decode
 from gradir.tools.closed_output import drop_output
+from gradir.tools.reading import error_text, read_module, reason
 from gradir.tools.run_options import INTEGER_BOUND, PROGRAM, SHOWN_WHOLE, Arguments, parser
 
 if TYPE_CHECKING:
@@ -45,12 +43,11 @@ if TYPE_CHECKING:
 else:
     explain = lazy_function("gradir.debug", "explain")
 
-STANDARD_INPUT = "<stdin>"
+LIBRARY = ".so"
+"""How the files end that are loaded, not read."""
 
 TIMER_REPEATS = 0.05
 """Seconds."""
-
-_PLACE = re.compile(r"(?P<file>[^\n]+?):(?P<line>\d+):(?P<column>\d+): (?P<error>error: )?")
 
 
 class _TimeLimit(BaseException):
@@ -90,7 +87,10 @@ def run(arguments: Arguments, sources: Sources) -> None:
     """Run the command line; adds the program's text to `sources`, for messages."""
     if arguments.interpret:
         _require_native(arguments)
-    module = _read_module(arguments.file, sources, arguments.trust_input)
+    if arguments.file.endswith(LIBRARY):
+        _run_library(arguments)
+        return
+    module = read_module(arguments.file, sources, arguments.trust_input)
     if arguments.passes is not None:
         module = module.run_passes(arguments.passes)
     with gradir_errors(sources):
@@ -120,6 +120,50 @@ def run(arguments: Arguments, sources: Sources) -> None:
     if profile is not None:
         texts += _profile_texts(profile, arguments)
     _print([*texts, *explanation])
+
+
+def _run_library(arguments: Arguments) -> None:
+    """Run a function of a library that gradir-compile has made.
+
+    The inputs are its arguments, and then the contents of results that are read first.
+    """
+    if arguments.passes is not None or arguments.interpret or arguments.explain:
+        raise ArgumentError("-p, --interpret and --explain are for programs, not for a library")
+    if _wants_profile(arguments):
+        raise ArgumentError("a profile is of a program; a library is compiled already")
+    try:
+        library = load_library(arguments.file)
+        function = _library_function(library, arguments.function)
+        read = [a for a in function.outputs if a.request == ADD]
+        specs = [ArraySpec(a.name, a.shape, a.dtype) for a in (*function.inputs, *read)]
+        arrays = _arrays(specs, arguments.input, arguments.random_inputs, f"@{function.name}")
+        contents = iter(arrays[len(function.inputs) :])
+        out = [np.array(next(contents)) if a.request == ADD else None for a in function.outputs]
+        folder = None if arguments.output_dir is None else _make_folder(arguments.output_dir)
+        given = arrays[: len(function.inputs)]
+        results = function(*given, out=out, threads=arguments.threads or function.threads)
+    except LibraryError as error:
+        raise ExecutionError(str(error)) from None
+    if folder is not None:
+        _write(results, folder)
+    rows = zip(results, function.outputs, strict=True)
+    _print([
+        shown(f"result{k}", array, a.name, arguments.precision)
+        for k, (array, a) in enumerate(rows)
+    ])  # fmt: skip
+
+
+def _library_function(library: Library, name: str | None) -> LibraryFunction:
+    """The function of this name, or the only one."""
+    if name is None and len(library.functions) == 1:
+        name = library.functions[0]
+    known = ", ".join(f"@{each}" for each in library.functions)
+    if name is None:
+        raise ArgumentError(f"--function must say which function to run; functions: {known}")
+    name = name.removeprefix("@")
+    if name not in library.functions:
+        raise ArgumentError(f"no function @{name}; functions: {known}")
+    return library[name]
 
 
 def _explained(
@@ -153,27 +197,11 @@ def _profile_texts(profile: Profile, arguments: Arguments) -> list[str]:
             try:
                 Path(file).write_text(text(), encoding="utf-8")
             except (OSError, ValueError) as error:
-                raise ArgumentError(f"cannot write '{file}': {_reason(error)}") from None
+                raise ArgumentError(f"cannot write '{file}': {reason(error)}") from None
     return [str(profile)] if arguments.profile else []
 
 
 # The program
-
-
-def _read_module(file: str, sources: Sources, trusted: bool) -> Module:
-    name = STANDARD_INPUT if file == "-" else file
-    try:
-        data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-    except (OSError, ValueError) as error:
-        raise ArgumentError(f"cannot read '{file}': {_reason(error)}") from None
-    sources.add(name, data.decode("utf-8", "replace"))
-    with gradir_errors(sources):
-        text = decode(data, name)
-        sources.add(name, text)
-        module = parse_module(text, name)
-        verify(module)
-        provenance = Provenance() if trusted else Provenance.of_text(module)
-    return Module(module, sources, provenance)
 
 
 def _choose_function(module: Module, name: str | None) -> FuncOp:
@@ -199,7 +227,13 @@ def _result_names(function: FuncOp) -> list[str | None]:
 def _inputs(function: FuncOp, files: Sequence[str], seed: int | None) -> list[Array]:
     """One array per argument: from the files, then random ones."""
     specs = _signature(function, None if seed is None else len(files))
-    where = f"@{function.sym_name.data}"
+    return _arrays(specs, files, seed, f"@{function.sym_name.data}")
+
+
+def _arrays(
+    specs: Sequence[ArraySpec], files: Sequence[str], seed: int | None, where: str
+) -> list[Array]:
+    """One array per argument of the function `where`: from the files, then random ones."""
     if len(files) > len(specs):
         raise ArgumentError(f"{where} takes {_arguments(specs)}, got {len(files)} --input")
     missing = specs[len(files) :]
@@ -278,7 +312,7 @@ def _load(file: str, spec: ArraySpec, role: str) -> Array:
         with open(file, "rb") as stream:
             array: Array = np.lib.format.read_array(stream, allow_pickle=False)
     except OSError as error:
-        raise ArgumentError(f"cannot read '{file}': {_reason(error)}") from None
+        raise ArgumentError(f"cannot read '{file}': {reason(error)}") from None
     except (ValueError, EOFError, OverflowError, MemoryError) as error:
         raise ArgumentError(f"cannot read '{file}' as an .npy file of numbers: {error}") from None
     if spec.dtype.name == "bfloat16" and array.dtype == np.dtype("V2"):
@@ -329,7 +363,7 @@ def _print(texts: Sequence[str]) -> None:
         raise
     except OSError as error:
         drop_output()
-        raise ArgumentError(f"cannot write to standard output: {_reason(error)}") from None
+        raise ArgumentError(f"cannot write to standard output: {reason(error)}") from None
 
 
 def _type(spec: ArraySpec) -> str:
@@ -343,7 +377,7 @@ def _make_folder(folder: str) -> Path:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ArgumentError(f"cannot write to '{folder}': {_reason(error)}") from None
+        raise ArgumentError(f"cannot write to '{folder}': {reason(error)}") from None
     if not os.access(path, os.W_OK | os.X_OK):
         raise ArgumentError(f"cannot write to '{folder}': Permission denied")
     return path
@@ -355,27 +389,10 @@ def _write(results: Sequence[Any], folder: Path) -> None:
         try:
             np.save(file, array, allow_pickle=False)
         except OSError as error:
-            raise ArgumentError(f"cannot write '{file}': {_reason(error)}") from None
+            raise ArgumentError(f"cannot write '{file}': {reason(error)}") from None
 
 
 # Errors
-
-
-def _reason(error: Exception) -> str:
-    return (error.strerror if isinstance(error, OSError) else None) or str(error)
-
-
-def _message(error: GradirError, sources: Sources) -> str:
-    """`file:line:col: error: ...` with the source line, or `gradir-run: error: ...`."""
-    text = str(error) if error.diagnostic is None else render(error.diagnostic, sources)
-    place = _PLACE.match(text)
-    if place is None:
-        return f"{PROGRAM}: error: {text.removeprefix('error: ')}"
-    if place["error"]:
-        return text
-    # errors at run time have their place in their text
-    line, column = int(place["line"]), int(place["column"])
-    return render(Diagnostic("error", text[place.end() :], place["file"], line, column), sources)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -404,19 +421,8 @@ def _run(arguments: Arguments) -> int:
     except Exception as error:
         if arguments.traceback:
             traceback.print_exc()
-        print(printable(_error_text(error, sources)), file=sys.stderr)
+        print(printable(error_text(error, sources, PROGRAM)), file=sys.stderr)
         return 1
-
-
-def _error_text(error: Exception, sources: Sources) -> str:
-    if isinstance(error, GradirError):
-        return _message(error, sources)
-    if isinstance(error, MemoryError):
-        return f"{PROGRAM}: error: not enough memory"
-    return (
-        f"{PROGRAM}: error: internal error: {type(error).__name__}: {error}; "
-        "--traceback shows where"
-    )
 
 
 if __name__ == "__main__":

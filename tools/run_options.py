@@ -36,6 +36,7 @@ examples:
   gradir-run program.mlir --function f --input x.npy --input w.npy --output-dir results
   gradir-run program.mlir -p 'gradir-gradient{{function=f mode=grad}}' --function f_grad \\
     --random-inputs 0
+  gradir-run libf.so --function f_vjp --random-inputs 0
 """
 
 
@@ -78,7 +79,11 @@ def parser() -> argparse.ArgumentParser:
 def _add_program(options: argparse.ArgumentParser) -> None:
     """The function, its arguments and results."""
     add = options.add_argument
-    add("file", metavar="FILE", help="the program; - reads standard input")
+    add(
+        "file",
+        metavar="FILE",
+        help="the program; - reads standard input; a library of gradir-compile ends in .so",
+    )
     add("--function", metavar="NAME", help="the function to run; not needed if there is only one")
     add("--input", metavar="FILE.npy", action="append", default=[], help="an argument's array")
     add(

@@ -6,20 +6,20 @@ from dataclasses import asdict
 
 from gradir.cache.entry import CacheEntry
 from gradir.cache.store import find, keep, key_of
-from gradir.codegen.text.target import host
-from gradir.runtime.llvm import PLAIN, compile_object
+from gradir.codegen.text.target import MachineTarget, host
+from gradir.runtime.llvm import PLAIN, Tier, compile_object
 
 
-def fixed_object(text: str) -> bytes:
-    """The object file of a module of rarely called functions, for this machine.
+def fixed_object(text: str, target: MachineTarget | None = None, tier: Tier = PLAIN) -> bytes:
+    """The object file of a module of functions, by default for this machine.
 
-    It is not optimized: twice as fast to compile.
+    PLAIN code is not optimized: twice as fast to compile, for rarely called functions.
     """
-    target = host()
-    key = key_of("functions", text, asdict(target))
+    target = target or host()
+    key = key_of("functions", text, asdict(target), asdict(tier))
     found = find(key)
     if found is not None:
         return found.blobs[0]
-    data = compile_object(text, target, PLAIN).data
+    data = compile_object(text, target, tier).data
     keep(key, CacheEntry(None, [data]))
     return data

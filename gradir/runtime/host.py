@@ -46,7 +46,7 @@ class HostCalls:
         self._calls = [
             _call(site, HostFunction(site.callee, None))
             if is_collective(site)
-            else _resolved(site, functions)
+            else host_call_at(site, functions)
             for site in program.host_calls
         ]
         self._blocks = [_block(call) for call in self._calls]
@@ -187,7 +187,8 @@ def _array(address: int, spec: ArraySpec) -> Array:
     return np.ndarray(spec.shape, spec.dtype, memory)
 
 
-def _resolved(site: HostCallSite, functions: Mapping[str, HostFunction]) -> HostCall:
+def host_call_at(site: HostCallSite, functions: Mapping[str, HostFunction]) -> HostCall:
+    """The call of a program at a site, which fits its function; ExecutionError if it does not."""
     function = functions.get(site.callee) or host_function(site.callee)
     if function is None:
         raise ExecutionError(f"{site.place}: is not registered any more")

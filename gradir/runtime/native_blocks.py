@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -70,6 +71,19 @@ class CallRecord(ctypes.Structure):
     ]
 
 
+@dataclass(frozen=True)
+class BlockContents:
+    """What a record says of a call: its template, where that points to which shapes, the pairs of
+    `moved` and the words of `buffers`, the size of the block, and where the message is in it."""
+
+    template: bytes
+    shapes: Mapping[int, tuple[int, ...]]
+    moved: Sequence[int]
+    buffers: Sequence[int]
+    block_size: int
+    message: int
+
+
 class NativeBlock:
     """The block of one call in a program, ready but for the addresses of its arrays."""
 
@@ -123,6 +137,21 @@ class NativeBlock:
         return (
             CALL_PLACE + ctypes.sizeof(CallRecord) + len(self._arrays) * ctypes.sizeof(ArrayRecord)
         )
+
+    @property
+    def contents(self) -> BlockContents:
+        """The block as data that is at home in no process: without addresses."""
+        template = bytearray(self._template.tobytes())
+        shapes: dict[int, tuple[int, ...]] = {}
+        for k, array in enumerate(self._arrays):
+            if array.shape:
+                word = CALL_PLACE + ctypes.sizeof(CallRecord) + k * ctypes.sizeof(ArrayRecord)
+                word += ArrayRecord.shape.offset
+                shapes[word] = tuple(array.shape[axis] for axis in range(array.rank))
+                template[word : word + 8] = bytes(8)
+        moves = [int(n) for n in self._moves.ravel()]
+        buffers = [int(n) for n in self._buffers]
+        return BlockContents(bytes(template), shapes, moves, buffers, self._size, self._message)
 
     def record(self, calls: object) -> HostRecord:
         """The record for compiled code, which must not outlive this."""

@@ -162,6 +162,7 @@ GRADIR_ROOMS = (
     *("profiling", "api"),
     *(
         "frontends",
+        "aot",
         "numpy",
         "nn",
         "scipy",

@@ -60,7 +60,8 @@ def source_archive(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
 
 def expected_files() -> set[str]:
     """The Python files of the package, by their path in the installed package."""
-    files = {"gradir/py.typed", "gradir/include/gradir_op.h"}
+    files = {"gradir/py.typed"}
+    files |= {f"gradir/include/gradir_{name}.h" for name in ("abi", "array", "op")}
     for folder in PACKAGED:
         prefix = "" if folder == "gradir" else "gradir/"
         for path in (ROOT / folder).rglob("*.py"):

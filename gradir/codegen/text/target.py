@@ -112,7 +112,7 @@ def _target(level: str, vector_bytes: int | None) -> MachineTarget:
     if width < widest == 64:
         # the CPU's name implies AVX-512, so it has to be switched off feature by feature
         has = {name: on and not name.startswith(_WIDE_FAMILIES) for name, on in has.items()}
-    foreign = level != HOST and (level == _AARCH64) != _is_arm()
+    foreign = level != HOST and (level == _AARCH64) != host_is_arm()
     return MachineTarget(
         cpu="generic" if level == _AARCH64 else cpu,
         features=_flatten(has),
@@ -146,13 +146,14 @@ def _features_of(level: str) -> dict[str, bool]:
 
 def _lacking(level: str, wanted: Mapping[str, bool]) -> tuple[str, ...]:
     """The features that this machine would need to run code of a level."""
-    if (level == _AARCH64) != _is_arm():
+    if (level == _AARCH64) != host_is_arm():
         return (f"the instructions of {_AARCH64 if level == _AARCH64 else 'x86-64'}",)
     _, has = _host_cpu()
     return tuple(sorted(n for n, on in wanted.items() if on and not has.get(n)))
 
 
-def _is_arm() -> bool:
+def host_is_arm() -> bool:
+    """Whether this machine is of AArch64."""
     return platform.machine().lower() in ("aarch64", "arm64")
 
 

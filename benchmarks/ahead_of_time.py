@@ -1,0 +1,141 @@
+"""Libraries of functions compiled ahead of time: linking, files, calls from C, starts of processes.
+
+The programs in C need gcc.
+"""
+
+import argparse
+import statistics
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import gradir
+from gradir.aot.elf_library import write_library
+from gradir.aot.library import build_image
+from gradir.aot.program import compiled_function, targets_of
+from gradir.codegen.text.target import host_is_arm
+
+DIGITS = Path(__file__).parents[1] / "examples" / "digits_mlp.mlir"
+ARRAYS = ((2, 1), (8, 1), (14, 1), (8, 7))
+"""In and out; the last are those of the digits step."""
+REPEATS, STARTS = 15, 60
+
+CALLS = """
+#include "LIBRARY.h"
+#include <stdio.h>
+#include <time.h>
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return 1e9 * (double)t.tv_sec + (double)t.tv_nsec;
+}
+int main(void) {
+    static float data[16][4];
+    static const int64_t shape[1] = {4};
+    static float made[16][4];
+    gradir_array in[16], out[16];
+    for (int k = 0; k < 16; k++)
+        in[k] = (gradir_array){data[k], shape, 4, 1, GRADIR_FLOAT32, 0, 0};
+    for (int k = 0; k < 16; k++)
+        out[k] = (gradir_array){made[k], shape, 4, 1, GRADIR_FLOAT32, GRADIR_WRITE, 0};
+    static _Alignas(64) char workspace[SUM_WORKSPACE_BYTES];
+    gradir_status status = GRADIR_STATUS_INIT;
+    status.workspace_bytes = sizeof workspace;
+    double best = 1e9;
+    for (int turn = 0; turn < 20; turn++) {
+        double start = now();
+        for (int k = 0; k < 100000; k++)
+            if (call_sum(in, out, workspace, &status))
+                return 1;
+        double taken = (now() - start) / 100000;
+        best = taken < best ? taken : best;
+    }
+    printf("%.1f\\n", best);
+    return 0;
+}
+""".replace("SUM_", "CALL_SUM_")
+START = '#include "LIBRARY.h"\nint main(void) { return digits_grad_info()->n_in != 8; }\n'
+PLAIN = "int main(void) { return 0; }\n"
+
+
+def link_milliseconds() -> tuple[float, int]:
+    """The processor's time to link the digits step for its levels, and the bytes of the file."""
+    module = gradir.parse(DIGITS).gradient("main", mode="grad")
+    targets = targets_of(None, host_is_arm())
+    copies = [module.op.clone() for _ in targets]
+    made = compiled_function("digits_grad", "main_grad", copies, {}, targets, 1)
+    times: list[float] = []
+    data = b""
+    for _ in range(REPEATS):
+        start = time.process_time()
+        data = write_library(build_image([made], targets[0], 1, "0"), "libdigits.so")
+        times.append(1e3 * (time.process_time() - start))
+    return statistics.median(times), len(data)
+
+
+def sum_of(count: int, results: int) -> gradir.Module:
+    """A function that adds `count` arrays of four numbers, and gives the last of the sums."""
+    kind = "tensor<4xf32>"
+    arguments = ", ".join(f"%x{k}: {kind}" for k in range(count))
+    kinds = ", ".join([kind] * results)
+    lines = [f"func.func @call_sum({arguments}) -> ({kinds}) {{"]
+    sums = ["%x0"]
+    for k in range(1, count):
+        lines.append(f"  %s{k} = array.add {sums[-1]}, %x{k} : {kind}")
+        sums.append(f"%s{k}")
+    returned = ", ".join(sums[-results:])
+    return gradir.parse("\n".join([*lines, f"  func.return {returned} : {kinds}", "}"]))
+
+
+def program(folder: Path, name: str, text: str, library: str | None) -> Path:
+    """A program in C, with a library or without."""
+    source, made = folder / f"{name}.c", folder / name
+    source.write_text(text.replace("LIBRARY", Path(library or "").stem))
+    rest = [folder / library, f"-Wl,-rpath,{folder}"] if library else []
+    subprocess.run(["gcc", "-O2", f"-I{folder}", source, *rest, "-o", made], check=True)
+    return made
+
+
+def call_nanoseconds(folder: Path, count: int, results: int) -> float:
+    """A whole call of a function that adds arrays of four numbers."""
+    name = f"libsum{count}_{results}.so"
+    gradir.export_library(sum_of(count, results), folder / name)
+    return float(subprocess.check_output([program(folder, f"sum{count}_{results}", CALLS, name)]))
+
+
+def start_milliseconds(programs: Sequence[Path]) -> list[float]:
+    """The median time of a run of each program, in turns."""
+    times: list[list[float]] = [[] for _ in programs]
+    for _ in range(STARTS):
+        for taken, each in zip(times, programs, strict=True):
+            start = time.perf_counter()
+            subprocess.run([each], check=True)
+            taken.append(1e3 * (time.perf_counter() - start))
+    return [statistics.median(taken) for taken in times]
+
+
+def main() -> None:
+    """Print the figures."""
+    argparse.ArgumentParser(description=__doc__).parse_args()
+    taken, size = link_milliseconds()
+    print(f"link the digits step, three levels      {taken:8.2f} ms")
+    print(f"its library                             {size / 1e3:8.1f} kB")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for count, results in ARRAYS:
+            ns = call_nanoseconds(folder, count, results)
+            print(f"a call from C, {count:2d} arrays in, {results} out      {ns:8.1f} ns")
+        module = gradir.parse(DIGITS).gradient("main", mode="grad")
+        gradir.export_library(
+            module, folder / "libdigits.so", functions={"main_grad": "digits_grad"}
+        )
+        with_library = program(folder, "with", START, "libdigits.so")
+        starts = start_milliseconds([program(folder, "without", PLAIN, None), with_library])
+        print(f"start of a C program without a library  {starts[0]:8.2f} ms")
+        print(f"with the digits library                 {starts[1]:8.2f} ms")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,261 @@
+"""Compiled functions as one image: their objects, the code around them, and what that reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from gradir.aot import elf
+from gradir.aot.abi import (
+    ABI,
+    ARRAY_INFO,
+    BLOCK_BYTES,
+    CONSTANT,
+    FUNCTION,
+    GROWING,
+    INFO,
+    MESSAGE,
+    PROGRAM,
+    WORKSPACE_ALIGNMENT,
+)
+from gradir.aot.cpu import LEVEL_NUMBERS, cpu_functions, cpu_instructions
+from gradir.aot.entry import CALL, entry_functions
+from gradir.aot.hosts import host_function, host_records, library_of, symbol_of
+from gradir.aot.linker import Image, Unit, link
+from gradir.aot.objects import ObjectCode, Symbol, read_object
+from gradir.aot.program import ArrayRole, CompiledFunction, LevelCode, PlacedMessage
+from gradir.aot.records import DataRecords, Value
+from gradir.aot.threads import GROW, grow_function
+from gradir.codegen.driver import pool
+from gradir.codegen.driver.report import CompiledProgram
+from gradir.codegen.text.table import TABLE_ARGUMENTS
+from gradir.codegen.text.target import MachineTarget
+from gradir.codegen.vector_math.target_functions import LIBRARY_FUNCTIONS
+from gradir.runtime.fixed_code import fixed_object
+from gradir.runtime.llvm import FULL
+from gradir.runtime.native_blocks import DTYPES
+
+LIBC, LIBM, LIBPTHREAD = "libc.so.6", "libm.so.6", "libpthread.so.0"
+_MATH = ("fmod", "fmodf", "fma")
+_OLD_THREADS = ("pthread_create", "pthread_detach", "pthread_attr_setstacksize")
+"""Of a library of their own, up to glibc 2.33."""
+
+IMPORTS: Mapping[str, str] = MappingProxyType(
+    {name: LIBM if name in _MATH else LIBC for name in LIBRARY_FUNCTIONS}
+    | dict.fromkeys(("snprintf", "realloc", "free"), LIBC)
+)
+"""The functions that a library may import, with the libraries that have them."""
+
+
+def thread_imports() -> dict[str, str]:
+    """Those of a library with threads."""
+    from gradir.aot.threads import FUNCTIONS
+
+    every = (*FUNCTIONS, *pool.LIBRARY_FUNCTIONS)
+    return {name: LIBPTHREAD if name in _OLD_THREADS else LIBC for name in every}
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """The memory of a call: where the arena and the first blocks of growing memory are."""
+
+    arena: int
+    blocks: tuple[int, ...]
+    size: int
+
+
+def workspace_of(program: CompiledProgram) -> Workspace:
+    """The workspace of a program: its table, blocks with room for one record each, its arena."""
+    end = 8 * program.table_words
+    blocks: list[int] = []
+    for _, stride, _ in program.growing:
+        end = elf.aligned(end, BLOCK_BYTES)
+        blocks.append(end)
+        end += BLOCK_BYTES + stride
+    arena = elf.aligned(end, WORKSPACE_ALIGNMENT) if program.arena_bytes else 0
+    end = arena + program.arena_bytes if program.arena_bytes else end
+    return Workspace(arena, tuple(blocks), elf.aligned(end, WORKSPACE_ALIGNMENT))
+
+
+def workspace_bytes(function: CompiledFunction) -> int:
+    """The workspace of the level that needs most."""
+    return max(workspace_of(level.code.program).size for level in function.levels)
+
+
+def exported(functions: Iterable[CompiledFunction]) -> list[str]:
+    """The symbols that others see."""
+    return [f"{f.name}{end}" for f in functions for end in ("", "_info", "_workspace_bytes")]
+
+
+def is_parallel(functions: Iterable[CompiledFunction]) -> bool:
+    """Whether any of the functions has work for several threads."""
+    return any(level.code.program.is_parallel for f in functions for level in f.levels)
+
+
+def build_image(
+    functions: Sequence[CompiledFunction], target: MachineTarget, threads: int, version: str
+) -> Image:
+    """The image of functions, with the code that they share, for the lowest target."""
+    machine = elf.AARCH64 if target.level == "aarch64" else elf.X86_64
+    units: list[Unit] = []
+    entries: dict[tuple[str, str], Symbol] = {}
+    imports = dict(IMPORTS)
+    for function in functions:
+        for level in function.levels:
+            objects = [read_object(data) for data in level.code.objects]
+            entries[function.name, level.level] = _defined(objects, level.code.program.entry)
+            if level.calls:
+                objects.append(host_records(level.calls, machine))
+                imports |= _operators(level)
+            units.append(Unit(f"{function.name}.{level.level}.", objects))
+    with_threads = threads > 1 and is_parallel(functions)
+    texts = [entry_functions(), cpu_functions(machine == elf.X86_64), _callers(functions)]
+    if any(level.calls for f in functions for level in f.levels):
+        texts.append(host_function())
+    if with_threads:
+        texts += [pool.pool_functions(target), grow_function(threads)]
+        imports |= thread_imports()
+    objects = [read_object(fixed_object(text, target, FULL)) for text in texts]
+    if machine == elf.X86_64:
+        objects.append(cpu_instructions())
+    grow = _defined(objects, GROW) if with_threads else None
+    objects.append(_records(functions, machine, entries, grow, threads, version))
+    shared = Unit("gradir.", objects)
+    return link(units, shared, exported(functions), imports)
+
+
+def _defined(objects: Iterable[ObjectCode], name: str) -> Symbol:
+    return next(s for o in objects for s in o.symbols if s.name == name and s.section is not None)
+
+
+def _operators(level: LevelCode) -> dict[str, str]:
+    """The symbols of native operators, with the libraries that have them."""
+    found: dict[str, str] = {}
+    for call in level.calls:
+        block = None if call.operator is None else call.operator.native
+        assert block is not None
+        found[symbol_of(block.function)] = library_of(block.function)
+    return found
+
+
+def _callers(functions: Iterable[CompiledFunction]) -> str:
+    """The module with the functions that others see."""
+    parts = [f"declare hidden i32 @{CALL}(ptr, ptr, ptr, ptr, ptr)"]
+    for f in functions:
+        record, info = f"{f.name}.record", f"{f.name}.info"
+        given = f"ptr @{record}, ptr %in, ptr %out, ptr %workspace, ptr %status"
+        parts.append(f"""
+@{record} = external hidden global i8
+@{info} = external hidden global i8
+
+define i32 @{f.name}(ptr %in, ptr %out, ptr %workspace, ptr %status) nounwind {{
+  %code = tail call i32 @{CALL}({given})
+  ret i32 %code
+}}
+
+define i64 @{f.name}_workspace_bytes() nounwind {{
+  ret i64 {workspace_bytes(f)}
+}}
+
+define ptr @{f.name}_info() nounwind {{
+  ret ptr @{info}
+}}""")
+    return "\n".join(parts)
+
+
+def _records(
+    functions: Iterable[CompiledFunction],
+    machine: int,
+    entries: Mapping[tuple[str, str], Symbol],
+    grow: Symbol | None,
+    threads: int,
+    version: str,
+) -> ObjectCode:
+    """The records of all functions."""
+    records = DataRecords(machine)
+    for function in functions:
+        info = _info(function, records, threads, version)
+        programs = records.structs(
+            PROGRAM,
+            [
+                _program(level, records, entries[function.name, level.level])
+                for level in function.levels
+            ],
+        )
+        row: dict[str, Value] = {"info": info, "programs": programs, "grow": grow}
+        records.structs(FUNCTION, [row], f"{function.name}.record", is_global=True)
+    return records.object_code()
+
+
+def _info(function: CompiledFunction, records: DataRecords, threads: int, version: str) -> Symbol:
+    programs = [level.code.program for level in function.levels]
+    row: dict[str, Value] = {
+        "abi": ABI,
+        "threads": threads if is_parallel([function]) else 1,
+        "version": records.text(version),
+        "name": records.text(function.name),
+        "in": records.structs(ARRAY_INFO, [_array(a, records) for a in function.inputs]),
+        "out": records.structs(ARRAY_INFO, [_array(a, records) for a in function.results]),
+        "n_in": len(function.inputs),
+        "n_out": len(function.results),
+        "n_levels": len(function.levels),
+        "grows": int(any(p.growing for p in programs)),
+        "workspace_bytes": workspace_bytes(function),
+        "levels": records.pointers([records.text(level.level) for level in function.levels]),
+        "level_bytes": records.words([workspace_of(p).size for p in programs]),
+    }
+    return records.structs(INFO, [row], f"{function.name}.info", is_global=True)
+
+
+def _array(array: ArrayRole, records: DataRecords) -> dict[str, Value]:
+    spec = array.spec
+    return {
+        "name": records.text(spec.name),
+        "shape": records.words(spec.shape or (0,)),
+        "size": spec.nbytes // spec.dtype.itemsize,
+        "bytes": spec.nbytes,
+        "rank": len(spec.shape),
+        "dtype": DTYPES.index(spec.dtype.name),
+        "request": array.request,
+        "alignment": spec.dtype.itemsize,
+    }
+
+
+def _program(level: LevelCode, records: DataRecords, entry: Symbol) -> dict[str, Any]:
+    program = level.code.program
+    place = workspace_of(program)
+    constants = [
+        {"word": c.word, "data": records.constant(c.data or b"\0", WORKSPACE_ALIGNMENT, c.name)}
+        for c in program.constants
+    ]
+    growing = [
+        {"word": word, "stride": stride, "place": block}
+        for (word, stride, _), block in zip(program.growing, place.blocks, strict=True)
+    ]
+    return {
+        "entry": entry,
+        "least": LEVEL_NUMBERS[level.level],
+        "workspace_bytes": place.size,
+        "words": program.table_words,
+        "first": TABLE_ARGUMENTS + (program.arena_bytes is not None),
+        "arena": place.arena,
+        "constants": records.structs(CONSTANT, constants),
+        "n_constants": len(constants),
+        "growing": records.structs(GROWING, growing),
+        "n_growing": len(growing),
+        "messages": records.structs(MESSAGE, [_message(m, records) for m in program.messages]),
+        "is_parallel": int(program.is_parallel),
+    }
+
+
+def _message(text: str, records: DataRecords) -> dict[str, Value]:
+    message = PlacedMessage.of(text)
+    return {
+        "text": records.text(message.text),
+        "file": records.text(message.file),
+        "op": records.text(message.op),
+        "line": message.line,
+        "column": message.column,
+    }

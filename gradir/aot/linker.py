@@ -1,0 +1,146 @@
+"""Objects to one image: each program's names are its own, and what is left over is imported.
+
+The objects of a program form a unit. A name is looked for in its own unit, then in the shared one,
+then among the functions that a library may import; so two programs may both have a
+`gradir_entry`. An image is the sections by kind, one behind the other, and the symbols.
+`elf_library.py` writes it as a shared library, `elf_object.py` as an object for other linkers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from gradir.aot import elf
+from gradir.aot.objects import (
+    KINDS,
+    ZEROS,
+    ObjectCode,
+    Relocation,
+    Section,
+    Symbol,
+)
+from gradir.aot.relocations import way_of
+from gradir.errors import CompileError
+
+NO_LIBRARY = ""
+"""The library of an imported symbol that whoever links or loads the library has to provide."""
+
+
+@dataclass
+class Unit:
+    """Objects that see each other's names; `prefix` is put before these in symbol tables."""
+
+    prefix: str
+    objects: Sequence[ObjectCode]
+
+
+@dataclass
+class ImagePart:
+    """All sections of one kind."""
+
+    kind: str
+    data: bytearray = field(default_factory=bytearray)
+    size: int = 0
+    align: int = 1
+
+
+@dataclass
+class Image:
+    """Linked code. `places` says where in its part each section is.
+
+    A relocation of `relocations` is in a part, at an offset there; its symbol is defined in the
+    image, or one of `imports`, whose values are the libraries that have them.
+    """
+
+    machine: int
+    parts: Mapping[str, ImagePart]
+    places: Mapping[Section, int]
+    relocations: Sequence[tuple[str, Relocation]]
+    symbols: Sequence[tuple[str, Symbol]]
+    exports: Mapping[str, Symbol]
+    imports: Mapping[str, Symbol]
+    libraries: Mapping[str, str]
+
+    def offset(self, symbol: Symbol) -> int:
+        """The place of a defined symbol in its part."""
+        assert symbol.section is not None
+        return self.places[symbol.section] + symbol.value
+
+
+def link(
+    units: Sequence[Unit], shared: Unit, exports: Iterable[str], libraries: Mapping[str, str]
+) -> Image:
+    """The image of units. `exports` are names of the shared unit that others see, `libraries` the
+    functions that may be imported, with the library of each."""
+    every = [*units, shared]
+    machines = {o.machine for unit in every for o in unit.objects}
+    if len(machines) != 1:
+        raise CompileError("ahead of time: the objects of a library are for different machines")
+    machine = machines.pop()
+    sections = [s for unit in every for o in unit.objects for s in o.sections]
+    parts, places = _placed(sections)
+    common, imports = _globals(shared), dict[str, Symbol]()
+    relocations: list[tuple[str, Relocation]] = []
+    for unit in every:
+        own = _globals(unit)
+        for section in (s for o in unit.objects for s in o.sections):
+            for r in section.relocations:
+                way_of(machine, r.type, r.symbol.name)
+                target = r.symbol
+                if target.section is None:
+                    target = _found(target.name, own, common, imports, libraries)
+                moved = Relocation(places[section] + r.offset, r.type, target, r.addend)
+                relocations.append((section.kind, moved))
+    symbols = [
+        (f"{unit.prefix}{s.name}", s)
+        for unit in every
+        for o in unit.objects
+        for s in o.symbols
+        if s.section is not None and s.name and s.type != elf.FILE_SYMBOL
+    ]
+    missing = [name for name in exports if name not in common]
+    assert not missing, missing
+    seen = {name: common[name] for name in exports}
+    return Image(machine, parts, places, relocations, symbols, seen, imports, libraries)
+
+
+def _placed(sections: Iterable[Section]) -> tuple[dict[str, ImagePart], dict[Section, int]]:
+    parts = {kind: ImagePart(kind) for kind in KINDS}
+    places: dict[Section, int] = {}
+    for section in sections:
+        part = parts[section.kind]
+        place = elf.aligned(part.size, section.align)
+        if section.kind != ZEROS:
+            part.data += bytes(place - len(part.data)) + section.data
+        places[section], part.size = place, place + section.size
+        part.align = max(part.align, section.align)
+    return parts, places
+
+
+def _globals(unit: Unit) -> dict[str, Symbol]:
+    """The names that the objects of a unit define for each other."""
+    found: dict[str, Symbol] = {}
+    for symbol in (s for o in unit.objects for s in o.symbols):
+        if symbol.is_global and symbol.section is not None:
+            if symbol.name in found:
+                raise CompileError(f"ahead of time: {symbol.name} is defined twice")
+            found[symbol.name] = symbol
+    return found
+
+
+def _found(
+    name: str,
+    own: Mapping[str, Symbol],
+    shared: Mapping[str, Symbol],
+    imports: dict[str, Symbol],
+    libraries: Mapping[str, str],
+) -> Symbol:
+    found = own.get(name) or shared.get(name) or imports.get(name)
+    if found is None:
+        if name not in libraries:
+            raise CompileError(
+                f"ahead of time: the native code calls {name}, which no library may import"
+            )
+        found = imports[name] = Symbol(name, None, type=elf.FUNCTION)
+    return found

@@ -1,0 +1,361 @@
+"""Calls functions of a library that gradir has compiled: with NumPy and ctypes, without gradir.
+
+    from loader import load_library      # a copy of this file, or: from gradir import load_library
+    library = load_library("libf.so")
+    results = library.f_vjp(x, ct)       # a tuple of arrays; library.functions are the names
+
+Arguments are NumPy arrays of exactly the argument's dtype and shape, or numbers of Python's, alone
+or in lists. Arrays that are not C-contiguous or aligned are copied. `out` has
+an array, or None, for each result: C-contiguous, aligned, writable. Many threads may call.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import struct
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+ABI = 1
+NULL, WRITE, ADD = 0, 1, 2
+MESSAGE_BYTES = 440
+ALIGNMENT = 64
+DTYPES = (
+    "none", "bool", "int8", "uint8", "int32", "int64", "float16", "bfloat16", "float32", "float64",
+    "int16", "uint16", "uint32", "uint64",
+)  # fmt: skip
+"""By their numbers in C."""
+
+CODES = (
+    "ok", "bad_abi", "bad_cpu", "null_pointer", "bad_dtype", "bad_shape", "bad_alignment",
+    "bad_request", "overlap", "bad_workspace", "stopped", "out_of_range", "failed", "no_memory",
+    "operator_failed",
+)  # fmt: skip
+
+
+class LibraryError(Exception):
+    """A library cannot be used, or one of its functions has failed. `code` is the function's."""
+
+    def __init__(self, message: str, code: int = 0):
+        super().__init__(message)
+        self.code = code
+
+
+class ArrayStruct(ctypes.Structure):
+    """gradir_array."""
+
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("shape", ctypes.c_void_p),
+        ("size", ctypes.c_int64),
+        ("rank", ctypes.c_int32),
+        ("dtype", ctypes.c_int32),
+        ("request", ctypes.c_int32),
+        ("reserved", ctypes.c_int32),
+    ]
+
+
+class StatusStruct(ctypes.Structure):
+    """gradir_status."""
+
+    _fields_ = [
+        ("abi", ctypes.c_int32),
+        ("threads", ctypes.c_int32),
+        ("level", ctypes.c_int32),
+        ("stop", ctypes.c_int32),
+        ("workspace_bytes", ctypes.c_size_t),
+        ("allocator", ctypes.c_void_p),
+        ("code", ctypes.c_int32),
+        ("used_level", ctypes.c_int32),
+        ("argument", ctypes.c_int32),
+        ("line", ctypes.c_int32),
+        ("column", ctypes.c_int32),
+        ("reserved", ctypes.c_int32),
+        ("op", ctypes.c_char_p),
+        ("file", ctypes.c_char_p),
+        ("message", ctypes.c_char * MESSAGE_BYTES),
+    ]
+
+
+class ArrayInfoStruct(ctypes.Structure):
+    """gradir_array_info."""
+
+    _fields_ = [
+        ("name", ctypes.c_char_p),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("size", ctypes.c_int64),
+        ("bytes", ctypes.c_int64),
+        ("rank", ctypes.c_int32),
+        ("dtype", ctypes.c_int32),
+        ("request", ctypes.c_int32),
+        ("alignment", ctypes.c_int32),
+    ]
+
+
+class InfoStruct(ctypes.Structure):
+    """gradir_info."""
+
+    _fields_ = [
+        ("abi", ctypes.c_int32),
+        ("threads", ctypes.c_int32),
+        ("version", ctypes.c_char_p),
+        ("name", ctypes.c_char_p),
+        ("inputs", ctypes.POINTER(ArrayInfoStruct)),
+        ("outputs", ctypes.POINTER(ArrayInfoStruct)),
+        ("n_in", ctypes.c_int32),
+        ("n_out", ctypes.c_int32),
+        ("n_levels", ctypes.c_int32),
+        ("grows", ctypes.c_int32),
+        ("workspace_bytes", ctypes.c_size_t),
+        ("levels", ctypes.POINTER(ctypes.c_char_p)),
+        ("level_bytes", ctypes.POINTER(ctypes.c_size_t)),
+    ]
+
+
+@dataclass(frozen=True)
+class ArrayInfo:
+    """An array of a function. `request` of a result: WRITE, or ADD, whose contents are read."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    request: int
+    number: int  # of the dtype, in C
+
+    def __str__(self) -> str:
+        return f"{DTYPES[self.number]} array of shape {self.shape}"
+
+
+class Function:
+    """A function of a library; `function(*arrays)` gives a tuple of arrays.
+
+    Options of a call: `out`; `threads`, the most threads; `level`, the highest of `levels` that may
+    run, counted from 1, 0 for the best of this processor; `status`, a StatusStruct of which another
+    thread may set `stop` to 1: that ends the call at its next look, in a long loop. Raises
+    LibraryError. `workspace_bytes` is the memory of a call beside arguments and results, of which
+    each thread of Python's keeps its own.
+    """
+
+    def __init__(self, library: ctypes.CDLL, name: str):
+        info_of = _symbol(library, f"{name}_info")
+        info_of.restype = ctypes.POINTER(InfoStruct)
+        info = info_of().contents
+        if info.abi != ABI:
+            raise LibraryError(
+                f"{name}: the library has ABI {info.abi}, this loader ABI {ABI}; use the loader of "
+                f"gradir {_text(info.version)}"
+            )
+        self.name = name
+        self.version = _text(info.version)
+        self.inputs = tuple(_array_info(info.inputs[k]) for k in range(info.n_in))
+        self.outputs = tuple(_array_info(info.outputs[k]) for k in range(info.n_out))
+        self.levels = tuple(_text(info.levels[k]) for k in range(info.n_levels))
+        self.threads = int(info.threads)
+        self.workspace_bytes = int(info.workspace_bytes)
+        self._library = library
+        self._call = _symbol(library, name)
+        self._call.restype, self._call.argtypes = ctypes.c_int32, [ctypes.c_void_p] * 4
+        self._local = threading.local()
+
+    def __repr__(self) -> str:
+        given = ", ".join(f"{a.name}: {a}" for a in self.inputs)
+        made = ", ".join(map(str, self.outputs))
+        return f"<gradir library function {self.name}({given}) -> ({made})>"
+
+    def __call__(
+        self,
+        *arrays: Any,
+        out: Any = None,
+        threads: int = 1,
+        level: int = 0,
+        status: StatusStruct | None = None,
+    ) -> tuple[Any, ...]:
+        read = self._read(arrays)
+        made = self._made(out)
+        state = self._local.__dict__
+        if "workspace" not in state:
+            state["memory"] = np.empty(self.workspace_bytes + ALIGNMENT, np.uint8)
+            start = state["memory"].ctypes.data
+            state["workspace"] = -(-start // ALIGNMENT) * ALIGNMENT
+            state["status"] = StatusStruct()
+        if status is None:
+            status = state["status"]
+            status.stop = 0
+        status.abi, status.threads, status.level = ABI, threads, level
+        status.workspace_bytes = self.workspace_bytes
+        given, kept = _structs(read, self.inputs)
+        written, also_kept = _structs(made, self.outputs)
+        code = self._call(given, written, state["workspace"], ctypes.addressof(status))
+        del kept, also_kept
+        if code:
+            raise LibraryError(_failure(status, code), code)
+        return tuple(made)
+
+    def _read(self, arrays: Sequence[Any]) -> list[Any]:
+        if len(arrays) != len(self.inputs):
+            names = ", ".join(a.name for a in self.inputs)
+            raise LibraryError(
+                f"{self.name}: expected {len(self.inputs)} arguments ({names}), got {len(arrays)}"
+            )
+        return [
+            _as_input(array, info, f"{self.name}: argument {k} ({info.name})")
+            for k, (array, info) in enumerate(zip(arrays, self.inputs, strict=True))
+        ]
+
+    def _made(self, out: Any) -> list[Any]:
+        entries = [None] * len(self.outputs) if out is None else out
+        if not isinstance(entries, (tuple, list)) or len(entries) != len(self.outputs):
+            raise LibraryError(f"{self.name}: out: expected {len(self.outputs)} entries")
+        found: list[Any] = []
+        for k, (entry, info) in enumerate(zip(entries, self.outputs, strict=True)):
+            place = f"{self.name}: out[{k}] ({info.name})"
+            if entry is None and info.request == ADD:
+                raise LibraryError(f"{place}: expected the array whose contents are read, a {info}")
+            found.append(np.empty(info.shape, info.dtype) if entry is None else entry)
+            if entry is not None:
+                _check_output(entry, info, place)
+        return found
+
+
+class Library:
+    """The functions of a library, as attributes; `functions` are their names."""
+
+    def __init__(self, path: str):
+        self.path = path
+        try:
+            self._library = ctypes.CDLL(path)
+        except OSError as error:
+            raise LibraryError(f"{path}: cannot be loaded: {error}") from None
+        names = sorted(_exported(path))
+        self.functions = tuple(
+            name for name in names if {f"{name}_info", f"{name}_workspace_bytes"} <= set(names)
+        )
+        if not self.functions:
+            raise LibraryError(f"{path}: has no functions of gradir's")
+        self._made = {name: Function(self._library, name) for name in self.functions}
+
+    def __getattr__(self, name: str) -> Function:
+        made: dict[str, Function] = self.__dict__.get("_made", {})
+        if name not in made:
+            known = ", ".join(made)
+            raise AttributeError(f"{self.path}: no function {name}; functions: {known}")
+        return made[name]
+
+    def __getitem__(self, name: str) -> Function:
+        return getattr(self, name)
+
+    def __repr__(self) -> str:
+        return f"<gradir library {self.path}: {', '.join(self.functions)}>"
+
+
+def load_library(path: str | os.PathLike[str]) -> Library:
+    """The functions of a shared library that gradir has compiled. Raises LibraryError."""
+    return Library(os.path.abspath(os.fspath(path)))
+
+
+def _symbol(library: ctypes.CDLL, name: str) -> Any:
+    # each a new object: two functions would share the types of an attribute
+    return library[name]
+
+
+def _text(data: Any) -> str:
+    return (data or b"").decode()
+
+
+def _array_info(info: ArrayInfoStruct) -> ArrayInfo:
+    shape = tuple(int(info.shape[k]) for k in range(info.rank))
+    return ArrayInfo(_text(info.name), shape, _dtype(info.dtype), info.request, info.dtype)
+
+
+def _dtype(number: int) -> np.dtype[Any]:
+    """NumPy's dtype; bfloat16 is that of ml_dtypes, or its bits as uint16 where that is missing."""
+    if DTYPES[number] != "bfloat16":
+        return np.dtype(DTYPES[number])
+    try:
+        import ml_dtypes
+    except ImportError:
+        return np.dtype(np.uint16)
+    return np.dtype(ml_dtypes.bfloat16)
+
+
+def _as_input(value: Any, info: ArrayInfo, place: str) -> Any:
+    is_array = isinstance(value, (np.ndarray, np.generic))
+    array = np.asarray(value) if is_array else _as_array(value, info, place)
+    if array.dtype != info.dtype or array.shape != info.shape:
+        raise LibraryError(f"{place}: expected {info}, got {array.dtype} of shape {array.shape}")
+    if not (array.flags.c_contiguous and array.flags.aligned):
+        array = np.array(array, order="C")
+    return array
+
+
+def _as_array(value: Any, info: ArrayInfo, place: str) -> Any:
+    """Numbers of Python's, alone or in lists, as an array that has their values."""
+    try:
+        array = np.asarray(value)
+        fits = np.can_cast(array.dtype, info.dtype, "same_kind") or info.dtype.kind == "V"
+        made = array.astype(info.dtype) if fits else array
+    except (TypeError, ValueError, OverflowError) as error:
+        raise LibraryError(
+            f"{place}: expected {info}, got {type(value).__name__}: {error}"
+        ) from None
+    if info.dtype.kind in "iub" and not np.array_equal(made, array):
+        raise LibraryError(f"{place}: {value!r} does not fit {DTYPES[info.number]}")
+    return made
+
+
+def _check_output(array: Any, info: ArrayInfo, place: str) -> None:
+    if not isinstance(array, np.ndarray):
+        raise LibraryError(f"{place}: expected a NumPy {info}, got {type(array).__name__}")
+    if array.dtype != info.dtype or array.shape != info.shape:
+        raise LibraryError(f"{place}: expected {info}, got {array.dtype} of shape {array.shape}")
+    if not (array.flags.c_contiguous and array.flags.aligned and array.flags.writeable):
+        raise LibraryError(f"{place}: expected a C-contiguous, aligned and writable array")
+
+
+def _structs(arrays: Sequence[Any], infos: Sequence[ArrayInfo]) -> tuple[Any, list[Any]]:
+    """The structures of arrays, and what must outlive the call."""
+    kept: list[Any] = []
+    made = (ArrayStruct * max(len(arrays), 1))()
+    for k, (array, info) in enumerate(zip(arrays, infos, strict=True)):
+        shape = (ctypes.c_int64 * max(len(info.shape), 1))(*info.shape)
+        kept.append(shape)
+        made[k] = ArrayStruct(
+            array.ctypes.data, ctypes.addressof(shape), array.size, array.ndim, info.number,
+            info.request,
+        )  # fmt: skip
+    return made, kept
+
+
+def _failure(status: StatusStruct, code: int) -> str:
+    """The message of a failed call, after the place in the source, if that is known."""
+    text = status.message.decode(errors="replace") or CODES[code]
+    if status.file:
+        return f"{status.file.decode()}:{status.line}:{status.column}: {text}"
+    return text
+
+
+def _exported(path: str) -> list[str]:
+    """The names that a library has for others, in the ELF file's table of them."""
+    with open(path, "rb") as file:
+        data = file.read()
+    if not data.startswith(b"\x7fELF\x02\x01"):
+        raise LibraryError(f"{path}: expected an ELF file of 64 bits")
+    table, size, count = *struct.unpack_from("<Q", data, 40), *struct.unpack_from("<HH", data, 58)
+    sections = [struct.unpack_from("<IIQQQQIIQQ", data, table + k * size) for k in range(count)]
+    names: list[str] = []
+    for _, kind, _, _, offset, length, link, _, _, _ in sections:
+        if kind != 11:  # SHT_DYNSYM
+            continue
+        strings = sections[link][4]
+        for name, _, _, section, _, _ in struct.iter_unpack(
+            "<IBBHQQ", data[offset : offset + length]
+        ):
+            if section:
+                place = strings + name
+                names.append(data[place : data.index(b"\0", place)].decode())
+    return names

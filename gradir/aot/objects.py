@@ -1,0 +1,131 @@
+"""Code and data before linking: what LLVM's object files hold, and data that is made here."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from gradir.aot import elf
+from gradir.errors import CompileError
+
+TEXT, RODATA, RELRO, DATA, ZEROS = "text", "rodata", "data.rel.ro", "data", "bss"
+KINDS = (RODATA, TEXT, RELRO, DATA, ZEROS)
+"""The kinds of sections, in the order of a library: read, run, written by the loader, written."""
+
+MOST_WRITTEN_ZEROS = 64
+"""Bytes up to which zeros are data like others."""
+
+UNWIND_TABLE = ".eh_frame"
+"""Left out: no exception passes through native code."""
+
+
+@dataclass(eq=False)
+class Section:
+    """Bytes of one kind that stay together; of zeros there is only the `size`."""
+
+    kind: str
+    data: bytearray
+    align: int
+    size: int
+    relocations: list[Relocation] = field(default_factory=list["Relocation"])
+
+
+@dataclass(eq=False)
+class Symbol:
+    """A name for a place in a section; without a section it is defined elsewhere."""
+
+    name: str
+    section: Section | None
+    value: int = 0
+    size: int = 0
+    is_global: bool = True
+    type: int = elf.NO_TYPE
+
+
+@dataclass
+class Relocation:
+    """A place in its section that takes the address of a symbol, in the way of the machine."""
+
+    offset: int
+    type: int
+    symbol: Symbol
+    addend: int
+
+
+@dataclass
+class ObjectCode:
+    """The sections and symbols of one object."""
+
+    machine: int
+    sections: list[Section]
+    symbols: list[Symbol]
+
+
+def read_object(data: bytes) -> ObjectCode:
+    """The contents of a relocatable object file; CompileError for what is not known here."""
+    if not data.startswith(elf.MAGIC[:6]):
+        raise CompileError("ahead of time: expected an ELF object of 64 bits from LLVM")
+    fields = elf.HEADER.unpack_from(data)
+    kind, machine, table, count = fields[1], fields[2], fields[6], fields[12]
+    if kind != elf.RELOCATABLE or machine not in elf.NAMES:
+        raise CompileError(f"ahead of time: no linking of ELF type {kind}, machine {machine}")
+    rows = [elf.SECTION.unpack_from(data, table + k * elf.SECTION.size) for k in range(count)]
+    names = rows[fields[13]][4]
+    made: dict[int, Section] = {}
+    for k, row in enumerate(rows):
+        section = _section(data, row, _name(data, names + row[0]))
+        if section is not None:
+            made[k] = section
+    symbols = _symbols(data, rows, made)
+    for row in rows:
+        if row[1] == elf.RELA and row[7] in made:
+            entries = struct.iter_unpack("<QQq", data[row[4] : row[4] + row[5]])
+            made[row[7]].relocations += [
+                Relocation(offset, info & 0xFFFFFFFF, symbols[info >> 32], addend)
+                for offset, info, addend in entries
+            ]
+    return ObjectCode(machine, [*made.values()], symbols)
+
+
+def _name(data: bytes, place: int) -> str:
+    return data[place : data.index(b"\0", place)].decode()
+
+
+def _section(data: bytes, row: Sequence[int], name: str) -> Section | None:
+    """A section that is in memory; None for the others. CompileError for other kinds of them."""
+    _, type_, flags, _, offset, size, _, _, align, _ = row
+    if not flags & elf.ALLOC or name == UNWIND_TABLE:
+        return None
+    if type_ not in (elf.PROGBITS, elf.NOBITS) or flags & elf.TLS:
+        raise CompileError(f"ahead of time: LLVM's section {name} has no place in a library")
+    if flags & elf.EXECUTE:
+        kind = TEXT
+    elif not flags & elf.WRITE:
+        kind = RODATA
+    elif name.startswith(".data.rel.ro"):
+        kind = RELRO
+    else:
+        kind = ZEROS if type_ == elf.NOBITS and size > MOST_WRITTEN_ZEROS else DATA
+    held = data[offset : offset + size]
+    if type_ == elf.NOBITS:
+        held = bytes(size if kind == DATA else 0)
+    return Section(kind, bytearray(held), max(align, 1), size)
+
+
+def _symbols(
+    data: bytes, rows: Sequence[Sequence[int]], sections: dict[int, Section]
+) -> list[Symbol]:
+    table = next(row for row in rows if row[1] == elf.SYMTAB)
+    names = rows[table[6]][4]
+    found: list[Symbol] = []
+    for name, info, _, place, value, size in struct.iter_unpack(
+        "<IBBHQQ", data[table[4] : table[4] + table[5]]
+    ):
+        if place in (elf.COMMON,) or info >> 4 not in (elf.LOCAL, elf.GLOBAL):
+            raise CompileError("ahead of time: a symbol of LLVM's is neither local nor global")
+        text = _name(data, names + name)
+        found.append(
+            Symbol(text, sections.get(place), value, size, info >> 4 == elf.GLOBAL, info & 15)
+        )
+    return found

@@ -100,7 +100,8 @@ def _forward(program: Differentiable, *primals: Any) -> tuple[Any, Any]:
     """The results; and the gradient function of the arguments that are differentiated."""
     arrays = [primal.value for primal in primals]
     wrt = tuple(k for k in program.floating if primals[k].perturbed)
-    return run_program(program, arrays), jax.tree_util.Partial(partial(_gradients, program, wrt), *arrays)
+    gradients = jax.tree_util.Partial(partial(_gradients, program, wrt), *arrays)
+    return run_program(program, arrays), gradients
 
 
 def _backward(gradients: Any, cotangents: Sequence[Any]) -> tuple[Any, ...]:

@@ -102,14 +102,13 @@ class _Body:
 
     def _read(self, equation: Any) -> None:
         place, variable = _place_of(equation, self.place)
-        name, params = equation.primitive.name, equation.params
+        if equation.primitive.name == "platform_index":
+            self.values[equation.outvars[0]] = _platform(equation)
+            return
         operands = tuple(map(self.operand, equation.invars))
-        if name.startswith("random_") and not self.reader.knows(name):
-            program = key_program(equation)
-            if program is not None:
-                name, params = "closed_call", {"call_jaxpr": program}
-        elif not self.reader.knows(name) and _has_rule(equation):
-            name, params = _as_custom(self.reader, equation)
+        name, params = self._meaning(equation, operands)
+        if name != equation.primitive.name:
+            operands = operands[-len(params["call_jaxpr"].in_avals) :] if operands else ()
         made, graphs = self._params(name, params, equation, place)
         results = tuple(map(self._result, equation.outvars))
         saved = self.saves is not None and _is_saved(self.saves, equation)
@@ -118,6 +117,23 @@ class _Body:
                 name, operands, results, made, place, graphs, _effect(equation), variable, saved
             )
         )
+
+    def _meaning(
+        self, equation: Any, operands: Sequence[Operand]
+    ) -> tuple[str, Mapping[str, Any]]:
+        """What a primitive is, for one without a rule a function of others; its parameters."""
+        name, params = equation.primitive.name, equation.params
+        if name == "cond" and isinstance(operands[0], ForeignConstant):
+            chosen = min(max(int(operands[0].array), 0), len(params["branches"]) - 1)
+            return "closed_call", {"call_jaxpr": params["branches"][chosen]}
+        if self.reader.knows(name):
+            return name, params
+        program = key_program(equation)
+        if program is not None:
+            return "closed_call", {"call_jaxpr": program}
+        if _has_rule(equation):
+            return "custom_jvp_call", {"call_jaxpr": _implementation(equation), "name": name}
+        return name, params
 
     def _params(
         self, name: str, params: Mapping[str, Any], equation: Any, place: LocationAttr
@@ -316,8 +332,9 @@ def _implementation(equation: Any) -> Any:
     return None if primitive in inside or primitive.name in called else made
 
 
-def _as_custom(reader: JaxprReader, equation: Any) -> tuple[str, dict[str, Any]]:
-    """A primitive as a function with a derivative rule."""
-    del reader
-    name = equation.primitive.name
-    return "custom_jvp_call", {"call_jaxpr": _implementation(equation), "name": name}
+def _platform(equation: Any) -> ForeignConstant:
+    """The number of the program for this platform, among those for several."""
+    platforms = equation.params["platforms"]
+    found = [k for k, names in enumerate(platforms) if names is None or "cpu" in names]
+    aval = equation.outvars[0].aval
+    return _constant(aval, np.asarray(found[0] if found else 0, aval.dtype))

@@ -33,6 +33,7 @@ from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import (
     constant,
     element,
+    emit_one,
     filled,
     holds_tracers,
     is_number,

@@ -57,6 +57,20 @@ def _unsigned(x: Any) -> Any:
     return gnp.astype(x, f"uint{8 * byte_size(element(x))}")
 
 
+@RULES.rule("eq_to", "lt_to", "le_to", note="the order of all floats: -0 before 0, nan last")
+def _in_order(call: Any, x: Any, y: Any) -> Any:
+    compare = {"eq_to": op.equal, "lt_to": op.less, "le_to": op.less_equal}[call.op]
+    return compare(*(_rank(each) if is_float(element(each)) else each for each in (x, y)))
+
+
+def _rank(x: Any) -> Any:
+    """Integers in the order of floats."""
+    width = 8 * byte_size(element(x))
+    bits = gnp.astype(_bits_of(x), f"int{width}")
+    mask = op.bitwise_and(op.bitwise_right_shift(bits, width - 1), 2 ** (width - 1) - 1)
+    return op.bitwise_xor(bits, mask)
+
+
 @RULES.rule("population_count")
 def _count(call: Any, x: Any) -> Any:
     return converted(op.bitwise_count(_unsigned(x)), element(x))

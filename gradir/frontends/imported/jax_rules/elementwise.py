@@ -23,7 +23,7 @@ RULES.plain(
     exp=op.exp, exp2=op.exp2, expm1=op.expm1, log=op.log, log1p=op.log1p, sqrt=op.sqrt,
     rsqrt=op.rsqrt, cbrt=op.cbrt, sin=op.sin, cos=op.cos, tan=op.tan, asin=op.asin, acos=op.acos,
     atan=op.atan, sinh=op.sinh, cosh=op.cosh, tanh=op.tanh, asinh=op.asinh, acosh=op.acosh,
-    atanh=op.atanh, floor=op.floor, ceil=op.ceil, abs=op.abs, square=op.square,
+    atanh=op.atanh, floor=op.floor, ceil=op.ceil, square=op.square,
     add=op.add, sub=op.subtract, mul=op.multiply, max=op.maximum, min=op.minimum, atan2=op.atan2,
     add_any=op.add, eq=op.equal, ne=op.not_equal, lt=op.less, le=op.less_equal, gt=op.greater,
     ge=op.greater_equal, is_finite=op.isfinite, stop_gradient=no_grad,
@@ -44,6 +44,14 @@ def _named(call: Any, x: Any) -> Any:
 @RULES.rule("neg")
 def _negated(call: Any, x: Any) -> Any:
     return op.subtract(0, x) if x.dtype.kind == "u" else op.negative(x)
+
+
+@RULES.rule("abs")
+def _size(call: Any, x: Any) -> Any:
+    if not is_float(element(x)):
+        return op.abs(x)
+    # the slope at 0 is 1, as in JAX; the sum makes 0 of -0
+    return gnp.where(op.less(x, 0), op.negative(x), op.add(x, 0))
 
 
 @RULES.rule("sign")

@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
-from gradir.frontends.imported.jax_rules import bits, control, elementwise, random, reductions, shapes
+from gradir.frontends.imported.jax_rules import (
+    absent,
+    bits,
+    control,
+    elementwise,
+    indexing,
+    linalg,
+    random,
+    reductions,
+    shapes,
+    special,
+    windows,
+)
 from gradir.frontends.imported.table import RuleTable
 
-JAX = RuleTable.joined(
-    "JAX", elementwise.RULES, shapes.RULES, reductions.RULES, control.RULES, random.RULES, bits.RULES,
+_PARTS = (
+    elementwise, special, bits, shapes, indexing, reductions, windows, linalg, random, control,
+    absent,
 )  # fmt: skip
+JAX = RuleTable.joined("JAX", *(part.RULES for part in _PARTS))
+"""The rule of each primitive of JAX, or why there is none."""

@@ -6,11 +6,15 @@ is the user's function behind the rule, which JAX holds in closures and wrapped 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from functools import partial
+from types import FunctionType, MethodType
 from typing import Any
 
-MOST_NESTED = 8
-"""Closures within closures that are looked into."""
+MOST_NESTED = 12
+"""Objects within objects that are looked into."""
+MOST_WRAPPED = 200
+"""Functions of JAX around functions that are looked into."""
 
 
 class SameObject:
@@ -50,37 +54,88 @@ def _first(pair: tuple[str, Any]) -> str:
 
 def _functions(held: Any, depth: int, seen: set[int]) -> Iterator[Hashable]:
     """The users' functions behind a wrapped one, with the static arguments that they get."""
-    if id(held) in seen or depth > MOST_NESTED:
+    if id(held) in seen or depth > MOST_WRAPPED:
         return
     seen.add(id(held))
     if hasattr(held, "f_transformed"):
         inner = list(_functions(held.f, depth + 1, seen))
+        if inner:
+            # JAX wraps a rule once more where it runs an equation: the user's is further in
+            yield from inner
+            return
+        yield _static(held.f)
         static = [part for _, given in held.transforms for part in given]
-        # JAX wraps a rule once more where it runs an equation: then the user's is further in
-        yield from inner or [SameObject(held.f)]
         yield tuple(_static(part) for part in static if not _is_new(part))
         return
     if not str(getattr(held, "__module__", "")).startswith("jax."):
         return
     for cell in getattr(held, "__closure__", None) or ():
-        try:
-            yield from _functions(cell.cell_contents, depth + 1, seen)
-        except ValueError:
-            continue  # not assigned yet
+        yield from _functions(_content(cell), depth + 1, seen)
 
 
 def _is_new(part: Any) -> bool:
-    """Whether JAX makes an object anew in each trace, which says nothing of the function."""
-    return callable(part) or type(part).__name__ == "DebugInfo"
+    """Whether JAX adds or makes an object in each trace, which says nothing of the function."""
+    is_empty = isinstance(part, (tuple, list)) and not part
+    return callable(part) or is_empty or type(part).__name__ == "DebugInfo"
 
 
-def _static(part: Any) -> Hashable:
-    """A static argument as a part of a key."""
+def _static(part: Any, depth: int = 0) -> Hashable:
+    """A static argument, or a function, as a part of a key: by what it holds, arrays by identity.
+
+    Functions that are made anew are equal where their code and what it reads from around is.
+    """
+    inner = partial(_static, depth=depth + 1)
+    if depth > MOST_NESTED:
+        return SameObject(part)
     if isinstance(part, (tuple, list)):
-        return tuple(map(_static, part))
-    held = getattr(part, "val", part)
+        return type(part), tuple(map(inner, part))
+    if isinstance(part, dict):
+        return tuple((str(key), inner(value)) for key, value in part.items())
+    if type(part).__name__ in ("Hashable", "Unhashable", "HashableFunction"):
+        return inner(getattr(part, "val", None) or vars_of(part))
+    if hasattr(part, "eqns"):
+        return str(part), tuple(map(SameObject, getattr(part, "consts", ())))
+    if isinstance(part, FunctionType):
+        cells = [inner(_content(cell)) for cell in part.__closure__ or ()]
+        return part.__code__, tuple(cells), inner(part.__defaults__ or ())
+    if isinstance(part, MethodType):
+        return inner(part.__func__), inner(part.__self__)
+    if isinstance(part, partial):
+        return inner(part.func), inner(part.args), inner(part.keywords)
+    return _of_object(part, inner)
+
+
+def _of_object(part: Any, inner: Callable[[Any], Hashable]) -> Hashable:
+    if hasattr(part, "shape") or not _is_plain(part):
+        return SameObject(part)
+    if type(part).__eq__ is object.__eq__ and not isinstance(part, type) and vars_of(part):
+        return type(part), inner(vars_of(part))
     try:
-        hash(held)
+        hash(part)
     except TypeError:
-        return SameObject(held)
-    return type(held), held
+        return SameObject(part)
+    return type(part), part
+
+
+def _is_plain(part: Any) -> bool:
+    """Whether an object is none of JAX's traces, which are other ones each time."""
+    return "Trace" not in type(part).__name__
+
+
+def vars_of(part: Any) -> dict[str, Any]:
+    """The attributes of an object of Python."""
+    slots = [name for kind in type(part).__mro__ for name in _slots_of(kind)]
+    held = {name: getattr(part, name) for name in slots if hasattr(part, name)}
+    return {**held, **getattr(part, "__dict__", {})}
+
+
+def _slots_of(kind: type) -> Sequence[str]:
+    found = getattr(kind, "__slots__", ())
+    return [found] if isinstance(found, str) else list(found)
+
+
+def _content(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return None  # not assigned yet

@@ -6,8 +6,8 @@ that what JAX does with symbolic zeros, constants and nested arguments is not do
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from gradir.frontends.imported.graph import (
     live_nodes,
 )
 from gradir.frontends.tracing.source_locations import place_in
+from gradir.interop.jax_activity import Activity, Flags, is_in
 from gradir.interop.jax_keys import is_key, key_program
 from gradir.interop.jax_rule_keys import rule_key
 from gradir.interop.packages import folder_of, package
@@ -44,19 +45,23 @@ class JaxprReader:
 
     def __init__(self, knows: Known):
         self._knows = knows
-        self._read: dict[tuple[int, Any], tuple[Any, ForeignGraph]] = {}
+        self._read: dict[Any, tuple[Any, ForeignGraph]] = {}
+        self.activity = Activity(_is_floating)
 
     def graph(
-        self, closed: Any, name: str, saves: Any = None, place: LocationAttr = NOWHERE
-    ) -> ForeignGraph:
+        self, closed: Any, name: str, flags: Flags | None = None, saves: Any = None,
+        place: LocationAttr = NOWHERE,
+    ) -> ForeignGraph:  # fmt: skip
         """The graph of a closed jaxpr; `saves` is the policy of the checkpoint around it.
 
-        `place` is that of equations without one.
+        `flags` tell which arguments have a derivative, by default all floating ones. `place` is
+        that of equations without one.
         """
-        key = id(closed), saves
+        jaxpr, consts = getattr(closed, "jaxpr", closed), getattr(closed, "consts", ())
+        flags = tuple(_is_floating(v.aval) for v in jaxpr.invars) if flags is None else flags
+        key = id(closed), flags, saves
         if key not in self._read:
-            jaxpr, consts = getattr(closed, "jaxpr", closed), getattr(closed, "consts", ())
-            made = _Body(self, jaxpr, consts, saves, place).graph(name)
+            made = _Body(self, jaxpr, consts, flags, saves, place).graph(name)
             self._read[key] = closed, made
         return self._read[key][1]
 
@@ -64,19 +69,18 @@ class JaxprReader:
         """Whether there is a rule for a primitive, or a reason against it."""
         return self._knows(primitive)
 
-    def traced(self, function: Callable[..., Any], specs: Sequence[Any], name: str) -> ForeignGraph:
-        """The graph of a function of JAX."""
-        return self.graph(jax.make_jaxpr(function)(*specs), name)
 
 
 class _Body:
     """One jaxpr while it is read."""
 
     def __init__(
-        self, reader: JaxprReader, jaxpr: Any, consts: Sequence[Any], saves: Any,
+        self, reader: JaxprReader, jaxpr: Any, consts: Sequence[Any], flags: Flags, saves: Any,
         place: LocationAttr,
     ):  # fmt: skip
         self.reader, self.jaxpr, self.saves, self.place = reader, jaxpr, saves, place
+        pairs = zip(jaxpr.invars, flags, strict=True)
+        self.active = {var for var, is_active in pairs if is_active}
         self.values: dict[Any, Operand] = {}
         self.nodes: list[ForeignNode] = []
         for var, const in zip(jaxpr.constvars, consts, strict=True):
@@ -110,6 +114,9 @@ class _Body:
         if name != equation.primitive.name:
             operands = operands[-len(params["call_jaxpr"].in_avals) :] if operands else ()
         made, graphs = self._params(name, params, equation, place)
+        found = self.reader.activity.results(equation, self._flags(equation))
+        pairs = zip(equation.outvars, found, strict=True)
+        self.active |= {var for var, is_active in pairs if is_active}
         results = tuple(map(self._result, equation.outvars))
         saved = self.saves is not None and _is_saved(self.saves, equation)
         self.nodes.append(
@@ -126,22 +133,49 @@ class _Body:
         if name == "cond" and isinstance(operands[0], ForeignConstant):
             chosen = min(max(int(operands[0].array), 0), len(params["branches"]) - 1)
             return "closed_call", {"call_jaxpr": params["branches"][chosen]}
-        if self.reader.knows(name):
+        if self.reader.knows(name) and _is_of_jax(equation.primitive):
             return name, params
         program = key_program(equation)
         if program is not None:
             return "closed_call", {"call_jaxpr": program}
-        if _has_rule(equation):
-            return "custom_jvp_call", {"call_jaxpr": _implementation(equation), "name": name}
-        return name, params
+        made = None if self.reader.knows(name) else _implementation(equation)
+        if made is None:
+            return name, params
+        has_rule = equation.primitive in _ad.primitive_jvps
+        return "custom_jvp_call" if has_rule else "closed_call", {"call_jaxpr": made, "name": name}
+
+    def _flags_inside(
+        self, name: str, equation: Any, given: Flags
+    ) -> Iterator[Flags | None]:
+        """Which arguments have a derivative, for each program in an equation's parameters."""
+        activity = self.reader.activity
+        if name == "while":
+            of_condition, of_body = activity.inside_while(equation.params, given)[0]
+            order = [key for key in equation.params if key in ("cond_jaxpr", "body_jaxpr")]
+            return iter([of_condition if key == "cond_jaxpr" else of_body for key in order])
+        if name == "scan":
+            return iter([activity.inside_scan(equation.params, given)[0]])
+        if name == "cond" or equation.primitive.name == "cond":
+            return repeat(given[1:])
+        if name in _CUSTOM:  # what has a rule is not differentiated itself
+            return repeat((False,) * len(given))
+        return repeat(given if name in _INLINED or name in _REMAT else None)
+
+    def _flags(self, equation: Any) -> Flags:
+        """Which operands have a derivative."""
+        return tuple(is_in(v, self.active) for v in equation.invars)
 
     def _params(
         self, name: str, params: Mapping[str, Any], equation: Any, place: LocationAttr
     ) -> tuple[dict[str, Any], tuple[ForeignGraph, ...]]:
         """Parameters with graphs for jaxprs, and these graphs."""
+        if not self.reader.knows(name):
+            return dict(params), ()
         graphs: list[ForeignGraph] = []
         label = str(params.get("name", name))
         inside = self.saves if name in _INLINED else None
+        given = self._flags(equation)
+        of_graphs = self._flags_inside(name, equation, given)
         if name in _REMAT:
             inside = params["policy"] or (lambda *_, **__: False)
 
@@ -150,13 +184,14 @@ class _Body:
                 return tuple(map(converted, value))
             if not _is_jaxpr(value):
                 return value
-            graphs.append(self.reader.graph(value, _symbol(label), inside, place))
+            flags = next(of_graphs)
+            graphs.append(self.reader.graph(value, _symbol(label), flags, inside, place))
             return graphs[-1]
 
         made = {key: converted(value) for key, value in params.items()}
         if name in _CUSTOM:
-            made["rule"] = _derivative(self.reader, equation, _CUSTOM[name])
-        elif name == "linear_solve" or name == "custom_linear_solve":
+            made["rule"] = _derivative(self.reader, equation, _CUSTOM[name], given)
+        elif name == "custom_linear_solve":
             parts = [converted(each) for each in params["jaxprs"]]
             made["jaxprs"] = parts
         return made, tuple(graphs)
@@ -186,7 +221,8 @@ def _is_jaxpr(value: Any) -> bool:
 
 def _constant(aval: Any, value: Any) -> ForeignConstant:
     if is_key(aval):
-        words = np.asarray(jax.random.key_data(value)).astype(np.uint64)
+        with jax.ensure_compile_time_eval():  # a trace of JAX may be around
+            words = np.asarray(jax.random.key_data(value)).astype(np.uint64)
         value = (words[..., 0] << np.uint64(32)) | words[..., 1]
     return ForeignConstant(foreign_type(aval), value)
 
@@ -223,52 +259,62 @@ def _is_saved(policy: Any, equation: Any) -> bool:
 # Derivative rules.
 
 
-def _derivative(reader: JaxprReader, equation: Any, kind: str) -> DerivativeRule:
-    """The derivative rule of a custom_jvp_call or custom_vjp_call."""
-    function = _core.jaxpr_as_fun(_program(equation))
-    specs = [spec_of_aval(v.aval) for v in equation.invars]
-    floats = [k for k, v in enumerate(equation.invars) if _is_floating(v.aval)]
-    outs = [k for k, v in enumerate(equation.outvars) if _is_floating(v.aval)]
-    name, key = _symbol(str(equation.params.get("name", "f"))), rule_key(equation)
+def _derivative(reader: JaxprReader, equation: Any, kind: str, flags: Flags) -> DerivativeRule:
+    """The derivative rule of a function with one, in the operands that have a derivative."""
+    rule = _Rule(reader, equation, flags)
+    key = rule_key(equation), flags
     if kind == "jvp":
-        pushed = partial(_pushed, function, floats, outs)
-        given = [*specs, *(specs[k] for k in floats)]
-        return DerivativeRule(key, jvp=lambda: reader.traced(pushed, given, f"{name}_jvp"))
-    halves = _Halves(reader, function, specs, floats, outs, name)
-    return DerivativeRule(key, forward=halves.forward, backward=halves.backward)
+        return DerivativeRule(key, rule.active, jvp=rule.jvp)
+    return DerivativeRule(key, rule.active, forward=rule.forward, backward=rule.backward)
 
 
-def _pushed(function: Any, floats: Sequence[int], outs: Sequence[int], *given: Any) -> list[Any]:
-    """The results of a program, and the tangents of the floating ones."""
-    count = len(given) - len(floats)
-    primals, known = given[:count], dict(zip(floats, given[count:], strict=True))
-    tangents = [known.get(k, _no_tangent(x)) for k, x in enumerate(primals)]
-    results, pushed = jax.jvp(lambda *xs: tuple(function(*xs)), primals, tuple(tangents))
-    return [*results, *(pushed[k] for k in outs)]
+class _Rule:
+    """A derivative rule as graphs."""
 
-
-class _Halves:
-    """A custom_vjp's forward and backward functions as graphs."""
-
-    def __init__(
-        self, reader: JaxprReader, function: Any, specs: Sequence[Any],
-        floats: Sequence[int], outs: Sequence[int], name: str,
-    ):  # fmt: skip
-        self.reader, self.function, self.specs = reader, function, specs
-        self.floats, self.outs, self.name = floats, outs, name
+    def __init__(self, reader: JaxprReader, equation: Any, flags: Flags):
+        self.reader, self.flags = reader, flags
+        self.function = _core.jaxpr_as_fun(_program(equation))
+        self.specs = [spec_of_aval(v.aval) for v in equation.invars]
+        self.active = tuple(k for k, flag in enumerate(flags) if flag)
+        self.results = [spec_of_aval(v.aval) for v in equation.outvars]
+        self.outs = [k for k, v in enumerate(equation.outvars) if _is_floating(v.aval)]
+        self.name = _symbol(str(equation.params.get("name", equation.primitive.name)))
         self.tree: Any = None
         self.residuals: list[Any] = []
-        self.results: list[Any] = []
+        self.of_residuals: Flags = ()
+
+    def _of_active(self, primals: Sequence[Any]) -> Callable[..., tuple[Any, ...]]:
+        """The function of the active operands alone, so that JAX knows the others as constants."""
+
+        def function(*given: Any) -> tuple[Any, ...]:
+            known = dict(zip(self.active, given, strict=True))
+            return tuple(self.function(*(known.get(k, x) for k, x in enumerate(primals))))
+
+        return function
+
+    def jvp(self) -> ForeignGraph:
+        def pushed(*given: Any) -> list[Any]:
+            primals, tangents = given[: len(self.specs)], given[len(self.specs) :]
+            inner = self._of_active(primals)
+            results, made = jax.jvp(inner, tuple(primals[k] for k in self.active), tangents)
+            return [*results, *(made[k] for k in self.outs)]
+
+        given = [*self.specs, *(self.specs[k] for k in self.active)]
+        flags = (*self.flags, *(True for _ in self.active))
+        return self.reader.graph(jax.make_jaxpr(pushed)(*given), f"{self.name}_jvp", flags)
 
     def forward(self) -> ForeignGraph:
         def ahead(*primals: Any) -> list[Any]:
-            results, back = jax.vjp(lambda *xs: tuple(self.function(*xs)), *primals)
+            inner = self._of_active(primals)
+            results, back = jax.vjp(inner, *(primals[k] for k in self.active))
             residuals, self.tree = jax.tree_util.tree_flatten(back)
             self.residuals = [spec_of_aval(jax.typeof(r)) for r in residuals]
-            self.results = [spec_of_aval(jax.typeof(r)) for r in results]
             return [*results, *residuals]
 
-        return self.reader.traced(ahead, self.specs, f"{self.name}_forward")
+        closed = jax.make_jaxpr(ahead)(*self.specs)
+        found = self.reader.activity.outputs(closed, self.flags)
+        self.of_residuals = found[len(self.results) :]
+        return self.reader.graph(closed, f"{self.name}_forward", self.flags)
 
     def backward(self) -> ForeignGraph:
         """The backward function; `forward` was called before."""
@@ -278,11 +324,11 @@ class _Halves:
             pulled = jax.tree_util.tree_unflatten(self.tree, given[:count])
             known = dict(zip(self.outs, given[count:], strict=True))
             cotangents = [known.get(k, _no_tangent(r)) for k, r in enumerate(self.results)]
-            found = pulled(tuple(cotangents))
-            return [found[k] for k in self.floats]
+            return list(pulled(tuple(cotangents)))
 
         seeds = [*self.residuals, *(self.results[k] for k in self.outs)]
-        return self.reader.traced(back, seeds, f"{self.name}_backward")
+        flags = (*self.of_residuals, *(True for _ in self.outs))
+        return self.reader.graph(jax.make_jaxpr(back)(*seeds), f"{self.name}_backward", flags)
 
 
 def _no_tangent(x: Any) -> Any:
@@ -308,9 +354,12 @@ def _program(equation: Any) -> Any:
 # Primitives of other packages.
 
 
-def _has_rule(equation: Any) -> bool:
-    """Whether a primitive is a function of others, and says its derivative: then it is custom."""
-    return equation.primitive in _ad.primitive_jvps and _implementation(equation) is not None
+def _is_of_jax(primitive: Any) -> bool:
+    """Whether a primitive is JAX's own, and no other package's of the same name."""
+    return _OWN.get(primitive.name, primitive) is primitive
+
+
+_OWN = {each.name: each for each in vars(_core.primitives).values() if hasattr(each, "name")}
 
 
 def _implementation(equation: Any) -> Any:

@@ -397,7 +397,7 @@ def _windows() -> list[JaxCase]:
         JaxCase("window max ties", most((1, 2), (1, 1), "SAME"), (TIES,)),
         JaxCase("window max images", most((1, 3, 3, 1), (1, 2, 2, 1), "SAME"), (n(2, 5, 6, 3),)),
         JaxCase("window min", most((2,), (1,), ((1, 1),), lax.min), (n(5),)),
-        JaxCase("window max dilated", most((2,), (1,), "VALID", window_dilation=(3,)), (n(6),)),
+        JaxCase("window max dilated", most((2,), (1,), "VALID", window_dilation=(3,)), (n(6),), 0),
         JaxCase("window products", lambda x: lax.reduce_window(
             x, np.array(1, x.dtype), lax.mul, (2,), (1,), "VALID"), (n(5),), 0),
         JaxCase("window max int", lambda x: lax.reduce_window(

@@ -106,6 +106,8 @@ def _custom_vjp(call: Any, *operands: Any) -> Any:
 def _declared(call: Any, make: Callable[..., Any]) -> Callable[..., Any]:
     """The function with its rule, one for all calls that have equal keys."""
     rule: DerivativeRule = call["rule"]
+    if not rule.active:
+        return call.replay.function(call["call_jaxpr"])
     made = call.replay.made
     if rule.key not in made:
         made[rule.key] = make(call, rule)
@@ -119,7 +121,7 @@ def _with_jvp(call: Any, rule: DerivativeRule) -> CustomJvp:
     def jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         assert rule.jvp is not None
         pushed = replay.derived(rule.jvp())
-        made = pushed(*primals, *(t for t in tangents if t is not None))
+        made = pushed(*primals, *(tangents[k] for k in rule.active))
         rest = iter(made[count:])
         return made[:count], [next(rest) if is_float(element(r)) else None for r in made[:count]]
 
@@ -139,11 +141,9 @@ def _with_vjp(call: Any, rule: DerivativeRule) -> CustomVjp:
     def backward(residuals: Sequence[Any], cotangents: Sequence[Any]) -> tuple[Any, ...]:
         assert rule.backward is not None
         seeds = [c for c in cotangents if c is not None]
-        rest = iter(replay.derived(rule.backward())(*residuals, *seeds))
-        return tuple(next(rest) if t.dtype.startswith(_FLOATS) else None for t in call.operands)
+        found = replay.derived(rule.backward())(*residuals, *seeds)
+        grads = dict(zip(rule.active, found, strict=True))
+        return tuple(map(grads.get, range(len(call.operands))))
 
     function.defvjp(forward, backward)
     return function
-
-
-_FLOATS = ("float", "bfloat")

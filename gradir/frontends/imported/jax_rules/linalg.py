@@ -135,7 +135,7 @@ def _tridiagonal(call: Any, low: Any, middle: Any, high: Any, b: Any) -> Any:
 # Systems that a program solves.
 
 
-@RULES.rule("linear_solve", "custom_linear_solve", note="its derivative is another solve")
+@RULES.rule("custom_linear_solve", note="its derivative is another solve")
 def _linear_solve(call: Any, *operands: Any) -> Any:
     solve, _ = _solvers(call)
     lengths = call["const_lengths"]

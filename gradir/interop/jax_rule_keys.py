@@ -7,6 +7,7 @@ is the user's function behind the rule, which JAX holds in closures and wrapped 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import is_dataclass
 from functools import partial
 from types import FunctionType, MethodType
 from typing import Any
@@ -108,7 +109,8 @@ def _static(part: Any, depth: int = 0) -> Hashable:
 def _of_object(part: Any, inner: Callable[[Any], Hashable]) -> Hashable:
     if hasattr(part, "shape") or not _is_plain(part):
         return SameObject(part)
-    if type(part).__eq__ is object.__eq__ and not isinstance(part, type) and vars_of(part):
+    is_compared = type(part).__eq__ is not object.__eq__ and not is_dataclass(part)
+    if not is_compared and not isinstance(part, type) and vars_of(part):
         return type(part), inner(vars_of(part))
     try:
         hash(part)
@@ -131,7 +133,8 @@ def vars_of(part: Any) -> dict[str, Any]:
 
 def _slots_of(kind: type) -> Sequence[str]:
     found = getattr(kind, "__slots__", ())
-    return [found] if isinstance(found, str) else list(found)
+    names = [found] if isinstance(found, str) else found
+    return [name for name in names if name not in ("__weakref__", "__dict__")]
 
 
 def _content(cell: Any) -> Any:

@@ -141,8 +141,7 @@ class _Body:
         made = None if self.reader.knows(name) else _implementation(equation)
         if made is None:
             return name, params
-        has_rule = equation.primitive in _ad.primitive_jvps
-        return "custom_jvp_call" if has_rule else "closed_call", {"call_jaxpr": made, "name": name}
+        return _kind_of(equation.primitive, made), {"call_jaxpr": made, "name": name}
 
     def _flags_inside(
         self, name: str, equation: Any, given: Flags
@@ -360,6 +359,19 @@ def _is_of_jax(primitive: Any) -> bool:
 
 
 _OWN = {each.name: each for each in vars(_core.primitives).values() if hasattr(each, "name")}
+
+
+def _kind_of(primitive: Any, program: Any) -> str:
+    """How a primitive that is a function of others is differentiated: by its rules, if there are.
+
+    With a transpose it is JAX that transposes: what a primitive computes may hold a constant, such
+    as the factors of a matrix, in place of an operand that the transpose reads. The identity holds
+    none, and its transpose may be an error for what no gradient reaches.
+    """
+    if primitive not in _ad.primitive_jvps:
+        return "closed_call"
+    is_linear = primitive in _ad.primitive_transposes and program.jaxpr.eqns
+    return "custom_vjp_call" if is_linear else "custom_jvp_call"
 
 
 def _implementation(equation: Any) -> Any:

@@ -96,6 +96,8 @@ def _static(part: Any, depth: int = 0) -> Hashable:
         return inner(getattr(part, "val", None) or vars_of(part))
     if hasattr(part, "eqns"):
         return str(part), tuple(map(SameObject, getattr(part, "consts", ())))
+    if isinstance(part, FunctionType) and "<locals>" not in part.__qualname__:
+        return SameObject(part)
     if isinstance(part, FunctionType):
         cells = [inner(_content(cell)) for cell in part.__closure__ or ()]
         return part.__code__, tuple(cells), inner(part.__defaults__ or ())
@@ -107,21 +109,17 @@ def _static(part: Any, depth: int = 0) -> Hashable:
 
 
 def _of_object(part: Any, inner: Callable[[Any], Hashable]) -> Hashable:
-    if hasattr(part, "shape") or not _is_plain(part):
+    if hasattr(part, "shape") and hasattr(part, "__array__"):
         return SameObject(part)
     is_compared = type(part).__eq__ is not object.__eq__ and not is_dataclass(part)
-    if not is_compared and not isinstance(part, type) and vars_of(part):
+    is_of_jax = type(part).__module__.startswith(("jax.", "jaxlib."))
+    if not is_compared and not is_of_jax and not isinstance(part, type) and vars_of(part):
         return type(part), inner(vars_of(part))
     try:
         hash(part)
     except TypeError:
         return SameObject(part)
     return type(part), part
-
-
-def _is_plain(part: Any) -> bool:
-    """Whether an object is none of JAX's traces, which are other ones each time."""
-    return "Trace" not in type(part).__name__
 
 
 def vars_of(part: Any) -> dict[str, Any]:

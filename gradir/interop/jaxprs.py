@@ -171,7 +171,7 @@ class _Body:
         if not self.reader.knows(name):
             return dict(params), ()
         graphs: list[ForeignGraph] = []
-        label = str(params.get("name", name))
+        label = _label(name, params)
         inside = self.saves if name in _INLINED else None
         given = self._flags(equation)
         of_graphs = self._flags_inside(name, equation, given)
@@ -230,6 +230,13 @@ def _effect(equation: Any) -> str:
     return ", ".join(sorted(type(each).__name__ for each in equation.effects))
 
 
+def _label(name: str, params: Mapping[str, Any]) -> str:
+    """A name for the function that an equation calls."""
+    called = getattr(params.get("call_jaxpr"), "jaxpr", None)
+    known = getattr(getattr(called, "debug_info", None), "func_name", None)
+    return str(params.get("name") or known or name)
+
+
 def _symbol(name: str) -> str:
     made = "".join(c if c.isalnum() and c.isascii() else "_" for c in name).strip("_")
     return made if made and not made[0].isdigit() else "main"
@@ -277,7 +284,7 @@ class _Rule:
         self.active = tuple(k for k, flag in enumerate(flags) if flag)
         self.results = [spec_of_aval(v.aval) for v in equation.outvars]
         self.outs = [k for k, v in enumerate(equation.outvars) if _is_floating(v.aval)]
-        self.name = _symbol(str(equation.params.get("name", equation.primitive.name)))
+        self.name = _symbol(_label(equation.primitive.name, equation.params))
         self.tree: Any = None
         self.residuals: list[Any] = []
         self.of_residuals: Flags = ()

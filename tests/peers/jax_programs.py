@@ -137,7 +137,7 @@ def bounded(condition: Any, body: Any, init: Any) -> Any:
 
 
 def sampled(q: Any, key: Any) -> Any:
-    """Four steps of Hamiltonian Monte Carlo."""
+    """Three steps of Hamiltonian Monte Carlo."""
 
     def energy(q: Any) -> Any:
         return jnp.sum(q**2) / 2 + jnp.sum(q**4) / 4
@@ -152,11 +152,11 @@ def sampled(q: Any, key: Any) -> Any:
             q = q + 0.1 * p
             return (q, p - 0.05 * jax.grad(energy)(q)), None
 
-        (new, speed), _ = lax.scan(leap, (q, p), None, length=5)
+        (new, speed), _ = lax.scan(leap, (q, p), None, length=3)
         gain = energy(q) + jnp.sum(p**2) / 2 - energy(new) - jnp.sum(speed**2) / 2
         return jnp.where(jnp.log(jax.random.uniform(chance)) < gain, new, q), None
 
-    return lax.scan(step, q, jax.random.split(key, 4))[0]
+    return lax.scan(step, q, jax.random.split(key, 3))[0]
 
 
 def counted(x: Any, count: Any) -> Any:
@@ -230,7 +230,7 @@ def clipped(limit: float, x: Any) -> Any:
 @clipped.defjvp
 def _clipped(limit: float, primals: Any, tangents: Any) -> Any:
     (x,), (t,) = primals, tangents
-    return clipped(limit, x), jnp.clip(2 * x * t, -limit, limit)
+    return clipped(limit, x), jnp.clip(2 * x, -limit, limit) * t
 
 
 def two_rules(x: Any) -> Any:
@@ -259,7 +259,7 @@ PROGRAMS: dict[str, JaxProgram] = {
         partial(integrate, loop=lax.while_loop), (jnp.asarray([1.0, 0.3]), jnp.asarray(1.7)),
         partial(integrate, loop=bounded),
     ),
-    "monte carlo": JaxProgram(lambda q: sampled(q, jax.random.key(1)), (w(2),)),
+    "monte carlo": JaxProgram(lambda q: sampled(q, jax.random.key(1)), (w(2),), None, 1),
     "counted": JaxProgram(lambda x: counted(x, 3 + x[0].astype(int)), (jnp.asarray([1.5, 2.0]),),
                           lambda x: counted(x, 4)),
     "cond": JaxProgram(lambda x: lax.cond(x.sum() > 0, jnp.sin, lambda x: x**3, x), (w(3),)),

@@ -75,13 +75,15 @@ def test_transformations_around() -> None:
 
 
 def test_decorator_and_options() -> None:
-    @differentiable(policy="keep_none", memory_limit=10**9)
-    def f(x: Any) -> Any:
-        return jnp.sum(jnp.sin(x) ** 2)
+    for options in ({"policy": "keep_none"}, {"memory_limit": 10**6}, {"threads": 1}):
 
-    x = jnp.arange(4.0)
-    np.testing.assert_allclose(jax.grad(f)(x), 2 * np.sin(x) * np.cos(x))
-    assert f.__name__ == "f"
+        @differentiable(**options)
+        def f(x: Any) -> Any:
+            return jnp.sum(jnp.sin(x) ** 2)
+
+        x = jnp.arange(4.0)
+        np.testing.assert_allclose(jax.grad(f)(x), 2 * np.sin(x) * np.cos(x))
+        assert f.__name__ == "f"
 
 
 def test_keys_are_arguments_and_results() -> None:
@@ -149,7 +151,7 @@ def test_all_that_is_missing_is_one_error() -> None:
 
 
 def test_bad_arguments() -> None:
-    with pytest.raises(gradir.GradirError, match="no elements of type complex128"):
+    with pytest.raises(gradir.GradirError, match="argument 0: dtype: expected .*, got complex128"):
         differentiable(lambda x: x)(jnp.ones(2, complex))
     with pytest.raises(gradir.GradirError, match="hashable static values, got set"):
         differentiable(lambda x, s: x)(jnp.ones(2), {1})

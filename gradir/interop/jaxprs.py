@@ -70,7 +70,6 @@ class JaxprReader:
         return self._knows(primitive)
 
 
-
 class _Body:
     """One jaxpr while it is read."""
 
@@ -125,9 +124,7 @@ class _Body:
             )
         )
 
-    def _meaning(
-        self, equation: Any, operands: Sequence[Operand]
-    ) -> tuple[str, Mapping[str, Any]]:
+    def _meaning(self, equation: Any, operands: Sequence[Operand]) -> tuple[str, Mapping[str, Any]]:
         """What a primitive is, for one without a rule a function of others; its parameters."""
         name, params = equation.primitive.name, equation.params
         if name == "cond" and isinstance(operands[0], ForeignConstant):
@@ -143,9 +140,7 @@ class _Body:
             return name, params
         return _kind_of(equation.primitive, made), {"call_jaxpr": made, "name": name}
 
-    def _flags_inside(
-        self, name: str, equation: Any, given: Flags
-    ) -> Iterator[Flags | None]:
+    def _flags_inside(self, name: str, equation: Any, given: Flags) -> Iterator[Flags | None]:
         """Which arguments have a derivative, for each program in an equation's parameters."""
         activity = self.reader.activity
         if name == "while":

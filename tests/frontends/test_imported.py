@@ -43,6 +43,7 @@ class Builder:
     def __init__(self) -> None:
         self.x = ForeignValue(VECTOR)
         self.nodes: list[ForeignNode] = []
+        self.made: Any = None
 
     def add(self, op: str, *operands: Any, type_: ForeignType = VECTOR, **more: Any) -> Any:
         made, place = ForeignValue(type_), line(len(self.nodes) + 1)
@@ -124,14 +125,14 @@ def rule_of(body: Builder, key: str) -> DerivativeRule:
         slope = b.add("times", b.add("times", b.x, three), dx)
         return b.graph(made, slope, inputs=(b.x, dx))
 
-    body.made = inner  # pyrefly: ignore[missing-attribute]
+    body.made = inner
     return DerivativeRule(key if key == "same" else object(), (0,), jvp=jvp)
 
 
 def test_a_rule_may_call_its_own_function() -> None:
     body, b = Builder(), Builder()
     rule = rule_of(body, "same")
-    params = {"call_jaxpr": body.made, "rule": rule}  # pyrefly: ignore[missing-attribute]
+    params = {"call_jaxpr": body.made, "rule": rule}
     graph = b.graph(b.add("custom", b.x, params=params))
 
     def total(x: Any) -> Any:
@@ -147,7 +148,7 @@ def test_a_rule_may_call_its_own_function() -> None:
 def test_a_rule_without_end_is_an_error() -> None:
     body, b = Builder(), Builder()
     rule = rule_of(body, "other")
-    params = {"call_jaxpr": body.made, "rule": rule}  # pyrefly: ignore[missing-attribute]
+    params = {"call_jaxpr": body.made, "rule": rule}
     graph = b.graph(b.add("custom", b.x, params=params))
     with pytest.raises(gradir.TraceError, match="a rule calls its own function in a way that is"):
         gradir.trace(lambda x: Replay(TOY).run(graph, [x]), np.zeros(3))

@@ -67,7 +67,7 @@ def _elementwise() -> list[JaxCase]:
         partial(lax.polygamma, np.float64(1.0)),
     ]  # fmt: skip
     inside = [lax.asin, lax.acos, lax.atanh, lax.erf_inv]
-    made = []
+    made: list[tuple[Any, Any]] = []
     for shape in SHAPES:
         made += [(f, (n(*shape),)) for f in reals]
         made += [(f, (p(*shape),)) for f in positive[:-1]]
@@ -100,8 +100,10 @@ def _binary() -> list[JaxCase]:
                 (np.array([0.0, 1.0, -2.0]),)),
         JaxCase("nextafter", lax.nextafter, (n(4), n(4)), 0),
         JaxCase("igamma", lax.igamma, (p(3), p(3)), 1, 1e-7, 1e-3),
-        JaxCase("igammac", lambda x: lax.igammac(np.full(3, 1.5, x.dtype), x), (p(3),), 2, 1e-8, 1e-4),
-        JaxCase("betainc", lambda x: lax.betainc(np.full(3, 1.5, x.dtype), np.full(3, 0.7, x.dtype), x),
+        JaxCase("igammac", lambda x: lax.igammac(np.full(3, 1.5, x.dtype), x), (p(3),), 2, 1e-8,
+                1e-4),
+        JaxCase("betainc", lambda x: lax.betainc(np.full(3, 1.5, x.dtype),
+                                                 np.full(3, 0.7, x.dtype), x),
                 (p(3, low=0.2, high=0.8),), 1, 1e-8, 1e-4),
         JaxCase("zeta", lambda q: lax.zeta(np.full(3, 2.5, q.dtype), q), (p(3),), 0, 1e-9, 1e-4),
         JaxCase("igamma_grad_a", lax.igamma_grad_a, (p(3), p(3)), 0, 1e-7, 1e-3),
@@ -141,13 +143,14 @@ def _integers() -> list[JaxCase]:
 def _bits() -> list[JaxCase]:
     floats = np.array([0.0, -0.0, 1.0, -2.5, 1e-39, 3e38, np.inf, 6e-5, 65504.0, 1e-7])
     cast = lax.bitcast_convert_type
+    halves = np.append(floats[:4], floats[-4:]).astype(np.float16)
     made = [
         JaxCase("bitcast f32", lambda x: cast(x, np.int32), (floats.astype(np.float32),), 0),
         JaxCase("bitcast u32", lambda x: cast(x, np.float32), (UENDS,), 0),
         JaxCase("bitcast f64", lambda x: cast(x.astype(np.float64), np.uint64), (floats,), 0),
         JaxCase("bitcast narrow", lambda x: cast(x, np.uint8), (ENDS,), 0),
         JaxCase("bitcast wide", lambda x: cast(x, np.float64), (k(3, 2, low=0, high=9),), 0),
-        JaxCase("bitcast f16", lambda x: cast(x, np.uint16), (np.append(floats[:4], floats[-4:]).astype(np.float16),), 0),
+        JaxCase("bitcast f16", lambda x: cast(x, np.uint16), (halves,), 0),
         JaxCase("bitcast u16", lambda x: cast(x, np.float16),
                 (np.array([0, 1, 0x3FF, 0x400, 0x7BFF, 0x7C00, 0xBC00], np.uint16),), 0),
         JaxCase("bitcast bf16", lambda x: cast(x.astype(jnp.bfloat16), np.int16), (floats,), 0),
@@ -457,15 +460,19 @@ def _linalg() -> list[JaxCase]:
         JaxCase("det", jnp.linalg.det, (n(3, 3),), 2, 1e-8, 1e-3),
         JaxCase("slogdet", jnp.linalg.slogdet, (n(4, 4),), 1, 1e-8, 1e-3),
         JaxCase("qr", lambda a: jnp.linalg.qr(a), (n(4, 3),), 2, 1e-7, 1e-3),
-        JaxCase("qr complete", lambda a: jnp.linalg.qr(a, mode="complete"), (n(4, 3),), 0, 1e-7, 1e-4),
+        JaxCase("qr complete", lambda a: jnp.linalg.qr(a, mode="complete"), (n(4, 3),), 0, 1e-7,
+                1e-4),
         JaxCase("eigh", lambda a: (jnp.linalg.eigh(a)[0], jnp.abs(jnp.linalg.eigh(a)[1])),
                 (spd(3, 3),), 1, 1e-7, 1e-3),
         JaxCase("svd", lambda a: tuple(map(jnp.abs, jnp.linalg.svd(a, full_matrices=False))),
                 (n(4, 3),), 1, 1e-7, 1e-3),
-        JaxCase("singular values", lambda a: jnp.linalg.svd(a, compute_uv=False), (n(3, 4),), 2, 1e-7, 1e-3),
+        JaxCase("singular values", lambda a: jnp.linalg.svd(a, compute_uv=False), (n(3, 4),), 2,
+                1e-7, 1e-3),
         JaxCase("tridiagonal", lax.linalg.tridiagonal_solve,
-                (n(4) * np.array([0, 1, 1, 1]), 4 + n(4), n(4) * np.array([1, 1, 1, 0]), n(4, 2)), 0),
-        JaxCase("cho_solve", lambda a, x: jax.scipy.linalg.cho_solve(jax.scipy.linalg.cho_factor(a + a.T), x),
+                (n(4) * np.array([0, 1, 1, 1]), 4 + n(4), n(4) * np.array([1, 1, 1, 0]),
+                 n(4, 2)), 0),
+        JaxCase("cho_solve", lambda a, x: jax.scipy.linalg.cho_solve(
+            jax.scipy.linalg.cho_factor(a + a.T), x),
                 (spd(3, 3), n(3)), 2, 1e-8, 1e-3),
     ]  # fmt: skip
     return made
@@ -494,7 +501,8 @@ def _random() -> list[JaxCase]:
         JaxCase("choice", lambda x: jax.random.choice(key, x, (4,), replace=False), (n(8),), 1),
         JaxCase("gamma", lambda a: jax.random.gamma(key, a), (p(4, low=0.6),), 1, 1e-6, 1e-3),
         JaxCase("gumbel", lambda: jax.random.gumbel(key, (5,)), (), 0, 1e-12),
-        JaxCase("truncated", lambda: jax.random.truncated_normal(key, -1.0, 2.0, (5,)), (), 0, 1e-9),
+        JaxCase("truncated", lambda: jax.random.truncated_normal(key, -1.0, 2.0, (5,)), (), 0,
+                1e-9),
     ]  # fmt: skip
     return made
 

@@ -104,7 +104,7 @@ def groups(kind: str) -> Iterator[list[JaxCase]]:
 @pytest.mark.parametrize("kind", CASES)
 def test_primitives(kind: str, dtype: str) -> None:
     """All cases of a kind; every one that fails is in the message."""
-    failed = []
+    failed: list[str] = []
     for group in groups(kind):
         try:
             compare(group, dtype)

@@ -75,7 +75,8 @@ def test_transformations_around() -> None:
 
 
 def test_decorator_and_options() -> None:
-    for options in ({"policy": "keep_none"}, {"memory_limit": 10**6}, {"threads": 1}):
+    every: list[dict[str, Any]] = [{"policy": "keep_none"}, {"memory_limit": 10**6}, {"threads": 1}]
+    for options in every:
 
         @differentiable(**options)
         def f(x: Any) -> Any:
@@ -151,12 +152,13 @@ def test_all_that_is_missing_is_one_error() -> None:
 
 
 def test_bad_arguments() -> None:
-    with pytest.raises(gradir.GradirError, match="argument 0: dtype: expected .*, got complex128"):
+    wrong: Any = 3
+    with pytest.raises(gradir.GradirError, match=r"argument 0: dtype: expected .*, got complex128"):
         differentiable(lambda x: x)(jnp.ones(2, complex))
     with pytest.raises(gradir.GradirError, match="hashable static values, got set"):
         differentiable(lambda x, s: x)(jnp.ones(2), {1})
     with pytest.raises(gradir.GradirError, match="expected a Python function"):
-        differentiable(3)
+        differentiable(wrong)
     with pytest.raises(gradir.GradirError, match="trace: expected an array, a spec or a number"):
         trace(lambda x: x, "x")
     with pytest.raises(gradir.GradirError, match="shapes of JAX functions must be integers"):

@@ -268,6 +268,7 @@ ROOMS = {
             "comm",
             "training",
             "caffe2",
+            "imported",
         ),
     ),
 }

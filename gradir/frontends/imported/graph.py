@@ -82,10 +82,10 @@ class DerivativeRule:
     """The derivative that a foreign function brings, as graphs that are made when asked for.
 
     `key` is equal for equal functions with equal rules, so that a rule that calls its own function
-    ends. `active` are the operands that have a derivative. `jvp` takes the operands and the tangents
-    of these, and gives the results and the tangents of the floating ones. Or `forward` gives the
-    results and residuals, and `backward` takes the residuals and the cotangents of floating
-    results, and gives the cotangents of the active operands.
+    ends. `active` are the operands that have a derivative. `jvp` takes the operands and the
+    tangents of these, and gives the results and the tangents of the floating ones. Or `forward`
+    gives the results and residuals, and `backward` takes the residuals and the cotangents of
+    floating results, and gives the cotangents of the active operands.
     """
 
     key: Any

@@ -96,9 +96,7 @@ def _bitcast(call: Any, x: Any) -> Any:
         bits = gnp.astype(op.stack(parts, axis=-1), f"uint{8 * narrow}")
     elif wide < narrow:
         bits = gnp.astype(bits, f"uint{8 * narrow}")
-        parts = [
-            op.bitwise_left_shift(bits[..., k], 8 * wide * k) for k in range(narrow // wide)
-        ]
+        parts = [op.bitwise_left_shift(bits[..., k], 8 * wide * k) for k in range(narrow // wide)]
         bits = parts[0]
         for part in parts[1:]:
             bits = op.bitwise_or(bits, part)

@@ -57,17 +57,15 @@ def _while(call: Any, *operands: Any) -> Any:
 
     def step(values: Sequence[Any]) -> list[Any]:
         made = body(*of_body, *values)
-        [holds] = condition(*of_cond, *values) if is_of_rows else [None]
-        if holds is None:
+        if not is_of_rows:
             return list(made)
+        [holds] = condition(*of_cond, *values)
         # a row that has ended stays as it is
-        return [gnp.where(_beside(holds, new), new, old) for new, old in zip(made, values,
-                                                                             strict=True)]  # fmt: skip
+        pairs = zip(made, values, strict=True)
+        return [gnp.where(_beside(holds, new), new, old) for new, old in pairs]
 
     is_of_rows = bool(call["cond_jaxpr"].outputs[0].type.shape)
-    if not init:
-        return []
-    return while_loop(goes_on, step, list(init))
+    return while_loop(goes_on, step, list(init)) if init else list(init)
 
 
 def _beside(holds: Any, value: Any) -> Any:

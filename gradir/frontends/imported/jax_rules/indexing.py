@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects.builtin import i64
@@ -57,7 +57,7 @@ class _Places:
 
     def indices(self) -> list[Any]:
         """For each indexed axis the places [batch, windows]."""
-        rank, found = len(self.batch), []
+        rank, found = len(self.batch), cast(list[Any], [])
         for k, d in enumerate(self.indexed):
             start, shape = self.starts[d], [1] * (rank + len(self.indexed))
             place: Any = lifted(np.int64(0))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from xdsl.dialects.builtin import i64
 
@@ -61,7 +61,7 @@ def _sliced(call: Any, x: Any) -> Any:
 
 @RULES.rule("split")
 def _parts(call: Any, x: Any) -> Any:
-    axis, start, made = call["axis"], 0, []
+    axis, start, made = call["axis"], 0, cast(list[Any], [])
     for size in call["sizes"]:
         key = [slice(None)] * x.ndim
         key[axis] = slice(start, start + size)
@@ -103,10 +103,9 @@ def padded(x: Any, value: Any, config: Sequence[tuple[int, int, int]]) -> Any:
         slice(min(max(-low, 0), n), max(n + min(high, 0), min(max(-low, 0), n)))
         for (low, high, _), n in zip(config, x.shape, strict=True)
     )
-    config = [(low, high) for low, high, _ in config]
-    if any(low < 0 or high < 0 for low, high in config):
+    if any(low < 0 or high < 0 for low, high, _ in config):
         x = x[cut]
-    low, high = ([max(pair[k], 0) for pair in config] for k in (0, 1))
+    low, high = ([max(widths[k], 0) for widths in config] for k in (0, 1))
     if not any((*low, *high)):
         return x
     number = value_of(value)
@@ -120,9 +119,7 @@ def padded(x: Any, value: Any, config: Sequence[tuple[int, int, int]]) -> Any:
 def _beside(x: Any, value: Any, axis: int, low: int, high: int) -> Any:
     """x between two blocks of a value along an axis."""
     shapes = [[*x.shape[:axis], count, *x.shape[axis + 1 :]] for count in (low, high)]
-    before, behind = (
-        [gnp.broadcast_to(value, shape)] if shape[axis] else [] for shape in shapes
-    )
+    before, behind = ([gnp.broadcast_to(value, shape)] if shape[axis] else [] for shape in shapes)
     parts = [*before, x, *behind]
     return op.concat(parts, axis=axis) if len(parts) > 1 else x
 

@@ -18,7 +18,7 @@ from gradir.frontends.imported.jax_rules.table import JAX
 from gradir.frontends.imported.replay import Replay
 from gradir.frontends.tracing.source_locations import at, location_of_function, place_of_user
 from gradir.frontends.tracing.spec import Spec
-from gradir.frontends.tracing.trace import Traced, function_name, traced
+from gradir.frontends.tracing.trace import Traced, function_name, ordered_names, traced
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import tracing
 from gradir.frontends.transforms.wrapped import Wrapped
@@ -44,7 +44,7 @@ def trace(function: Callable[..., Any], *specs: Any) -> Module:
     custom_vjp), stop_gradient and checkpoints are kept. ImportedProgramError names all ops, dtypes
     and effects that cannot be imported, with their lines.
     """
-    leaves, tree = jax.tree_util.tree_flatten(specs)
+    leaves, tree = jax.tree_util.tree_flatten((specs, {}))
     _require_version()
     with at(place_of_user(*_systems())):
         return _imported(function, [_spec_of(leaf) for leaf in leaves], tree, ()).traced.module
@@ -120,7 +120,7 @@ class ImportedFunction(Wrapped):
 def _imported(
     function: Callable[..., Any], specs: Sequence[Any], tree: Any, static: Sequence[tuple[int, Any]]
 ) -> _Imported:
-    """The program of a function, whose arguments are nested by `tree`; static leaves by place."""
+    """The program of a function; `tree` nests (args, kwargs), of which static leaves are given."""
     flat = _Flat(function, tree, static)
     graph, nesting, avals = flat.graph(specs)
     keys = [is_key(spec) for spec in specs]
@@ -154,9 +154,7 @@ class _Flat:
         rest = iter(arrays)
         count = self.tree.num_leaves
         leaves = [self.static[k] if k in self.static else next(rest) for k in range(count)]
-        nested = jax.tree_util.tree_unflatten(self.tree, leaves)
-        is_call = len(nested) == 2 and isinstance(nested[1], dict) and isinstance(nested[0], tuple)
-        args, kwargs = nested if is_call else (nested, {})
+        args, kwargs = jax.tree_util.tree_unflatten(self.tree, leaves)
         found, self.nesting = jax.tree_util.tree_flatten(self.function(*args, **kwargs))
         return found
 
@@ -260,10 +258,28 @@ def _argument_names(
     function: Callable[..., Any], tree: Any, static: Sequence[tuple[int, Any]]
 ) -> inspect.Signature:
     """A parameter for each leaf that is an array, named after the function's and its keys."""
-    count, skipped = tree.num_leaves, {k for k, _ in static}
-    names = [f"arg{k}" for k in range(count) if k not in skipped]
+    args, kwargs = jax.tree_util.tree_unflatten(tree, range(tree.num_leaves))
+    parameters = ordered_names(function)
+    names: dict[int, str] = {}
+    for k, value in enumerate(args):
+        _name_leaves(parameters[k] if k < len(parameters) else f"arg{k}", value, names)
+    for key, value in kwargs.items():
+        _name_leaves(key, value, names)
+    kept, taken = list[str](), set[str]()
+    for k in sorted(names):
+        if k not in {place for place, _ in static}:
+            kept.append(names[k] if names[k] not in taken else f"{names[k]}_{k}")
+            taken.add(kept[-1])
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    return inspect.Signature([inspect.Parameter(name, kind) for name in names])
+    return inspect.Signature([inspect.Parameter(name, kind) for name in kept])
+
+
+def _name_leaves(name: str, value: Any, names: dict[int, str]) -> None:
+    """Names for the leaves of a nested value, which are their numbers."""
+    for path, number in jax.tree_util.tree_flatten_with_path(value)[0]:
+        text = str(jax.tree_util.keystr(path))
+        keys = "".join(c if c.isalnum() and c.isascii() else " " for c in text)
+        names[number] = "_".join([name, *keys.split()])
 
 
 def _systems() -> tuple[str, ...]:

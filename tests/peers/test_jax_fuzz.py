@@ -98,6 +98,7 @@ def test_random_programs(first: int) -> None:
 if __name__ == "__main__":
     begin, number = map(int, sys.argv[1:])
     for seed_ in range(begin, begin + number):
+        print(seed_, flush=True)
         try:
             compare(seed_)
         except Exception as error:

@@ -116,12 +116,22 @@ def test_trace_gives_a_module() -> None:
     specs = {"w": gradir.Spec((3, 2), "float32")}, jax.ShapeDtypeStruct((4, 3), "float32")
     module = trace(loss, *specs)
     text = str(module)
-    assert "func.func @loss(%arg0: tensor<3x2xf32>, %arg1: tensor<4x3xf32>)" in text
+    assert "func.func @loss(%params_w: tensor<3x2xf32>, %x: tensor<4x3xf32>)" in text
     assert "%h = array.tanh" in text
     w, x = np.ones((3, 2), np.float32), np.linspace(-1, 1, 12, dtype=np.float32).reshape(4, 3)
     run = gradir.compile(module.gradient("loss", [0], "vjp", [0]), "loss_vjp")
     found = run(w, x, np.float32(1))[1]
     np.testing.assert_allclose(found, jax.grad(loss)({"w": w}, x)["w"], rtol=1e-5)
+
+
+def test_arguments_may_be_tuples_and_dicts() -> None:
+    def f(pair: Any, named: Any, *rest: Any) -> Any:
+        return {"sum": pair[0] + pair[1] + named["k"], "rest": [x * 2 for x in rest]}
+
+    text = str(trace(f, (1.0, 2.0), {"k": 3.0}, 4.0))
+    assert "@f(%pair: tensor<f64>, %pair_1: tensor<f64>, %named_k: tensor<f64>" in text
+    found = differentiable(f)((1.0, 2.0), {"k": 3.0}, 4.0)
+    assert jax.tree_util.tree_map(float, found) == {"sum": 6.0, "rest": [8.0]}
 
 
 def test_derivative_rules_and_stops_are_kept() -> None:

@@ -269,6 +269,7 @@ ROOMS = {
             "training",
             "caffe2",
             "imported",
+            "imported.jax_rules",
         ),
     ),
 }

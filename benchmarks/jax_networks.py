@@ -117,20 +117,21 @@ def resnet18(jax: Any) -> tuple[Callable[..., Any], tuple[Any, Any]]:
     def spec(*shape: int) -> Any:
         return jax.ShapeDtypeStruct(shape, "float32")
 
-    def convolved(x: Any, weight: Any, line: Any, stride: int) -> Any:
+    def convolved(x: Any, weights: Any, stride: int) -> Any:
+        weight, line = weights
         numbers = ("NHWC", "HWIO", "NHWC")
         x = lax.conv_general_dilated(x, weight, (stride,) * 2, "SAME", dimension_numbers=numbers)
         apart = x - x.mean((0, 1, 2))
         return apart / jnp.sqrt(x.var((0, 1, 2)) + 1e-5) * line[0] + line[1]
 
     def network(params: Any, x: Any) -> Any:
-        x = jax.nn.relu(convolved(x, *params["stem"], 2))
+        x = jax.nn.relu(convolved(x, params["stem"], 2))
         x = lax.reduce_window(x, -jnp.inf, lax.max, (1, 3, 3, 1), (1, 2, 2, 1), "SAME")
         for each in params["blocks"]:
             stride = 2 if "side" in each else 1
-            h = jax.nn.relu(convolved(x, *each["first"], stride))
-            side = convolved(x, *each["side"], 2) if "side" in each else x
-            x = jax.nn.relu(convolved(h, *each["second"], 1) + side)
+            h = jax.nn.relu(convolved(x, each["first"], stride))
+            side = convolved(x, each["side"], 2) if "side" in each else x
+            x = jax.nn.relu(convolved(h, each["second"], 1) + side)
         return jax.nn.log_softmax(x.mean((1, 2)) @ params["head"])
 
     def layer(size: int, inner: int, outer: int) -> Any:

@@ -45,8 +45,18 @@ def rule_key(equation: Any) -> Hashable:
     rules = [params[name] for name in ("jvp_jaxpr_fun", "fwd_jaxpr_thunk", "bwd") if name in params]
     found = [part for rule in rules for part in _functions(rule, 0, set()) if part]
     closed = params["call_jaxpr"]
-    consts = tuple(map(SameObject, closed.consts))
+    consts = tuple(map(SameObject, _constants(closed)))
     return equation.primitive.name, tuple(found), str(closed.jaxpr), consts, types
+
+
+def _constants(program: Any) -> Iterator[Any]:
+    """The arrays that a jaxpr and those inside of it have captured; its text does not show them."""
+    yield from getattr(program, "consts", ())
+    for equation in getattr(program, "jaxpr", program).eqns:
+        for value in equation.params.values():
+            for each in value if isinstance(value, (tuple, list)) else [value]:
+                if hasattr(each, "eqns"):
+                    yield from _constants(each)
 
 
 def _first(pair: tuple[str, Any]) -> str:
@@ -95,12 +105,13 @@ def _static(part: Any, depth: int = 0) -> Hashable:
     if type(part).__name__ in ("Hashable", "Unhashable", "HashableFunction"):
         return inner(getattr(part, "val", None) or vars_of(part))
     if hasattr(part, "eqns"):
-        return str(part), tuple(map(SameObject, getattr(part, "consts", ())))
+        return str(part), tuple(map(SameObject, _constants(part)))
     if isinstance(part, FunctionType) and "<locals>" not in part.__qualname__:
         return SameObject(part)
     if isinstance(part, FunctionType):
         cells = [inner(_content(cell)) for cell in part.__closure__ or ()]
-        return part.__code__, tuple(cells), inner(part.__defaults__ or ())
+        around = SameObject(part.__globals__)
+        return part.__code__, around, tuple(cells), inner(part.__defaults__ or ())
     if isinstance(part, MethodType):
         return inner(part.__func__), inner(part.__self__)
     if isinstance(part, partial):

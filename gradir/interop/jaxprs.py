@@ -1,8 +1,4 @@
-"""Jaxprs as foreign graphs: their equations, programs inside of them, derivative rules, lines.
-
-Derivative rules are traced by JAX itself, with jax.jvp and jax.vjp of a program of one equation, so
-that what JAX does with symbolic zeros, constants and nested arguments is not done again here.
-"""
+"""Jaxprs as foreign graphs: their equations, programs inside of them, derivative rules, lines."""
 
 from __future__ import annotations
 
@@ -13,8 +9,8 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import LocationAttr, UnknownLoc
 
+from gradir.errors import GradirError
 from gradir.frontends.imported.graph import (
-    DerivativeRule,
     ForeignConstant,
     ForeignGraph,
     ForeignNode,
@@ -24,14 +20,16 @@ from gradir.frontends.imported.graph import (
     live_nodes,
 )
 from gradir.frontends.tracing.source_locations import place_in
+from gradir.interop.foreign import refused
 from gradir.interop.jax_activity import Activity, Flags, is_in
+from gradir.interop.jax_derivatives import derivative_of
 from gradir.interop.jax_keys import is_key, key_program
-from gradir.interop.jax_rule_keys import rule_key
+from gradir.interop.jax_primitives import implementation_of, is_of_jax, kind_of
+from gradir.interop.jax_types import is_floating, label_of, symbol_of
 from gradir.interop.packages import folder_of, package
 
 jax: Any = package("jax", "jax")
 _core: Any = package("jax.extend.core", "jax")
-_ad: Any = package("jax.interpreters.ad", "jax")
 
 Known = Callable[[str], bool]
 NOWHERE = UnknownLoc()
@@ -46,7 +44,7 @@ class JaxprReader:
     def __init__(self, knows: Known):
         self._knows = knows
         self._read: dict[Any, tuple[Any, ForeignGraph]] = {}
-        self.activity = Activity(_is_floating)
+        self.activity = Activity(is_floating)
 
     def graph(
         self, closed: Any, name: str, flags: Flags | None = None, saves: Any = None,
@@ -58,7 +56,7 @@ class JaxprReader:
         that of equations without one.
         """
         jaxpr, consts = getattr(closed, "jaxpr", closed), getattr(closed, "consts", ())
-        flags = tuple(_is_floating(v.aval) for v in jaxpr.invars) if flags is None else flags
+        flags = tuple(is_floating(v.aval) for v in jaxpr.invars) if flags is None else flags
         key = id(closed), flags, saves
         if key not in self._read:
             made = _Body(self, jaxpr, consts, flags, saves, place).graph(name)
@@ -130,15 +128,15 @@ class _Body:
         if name == "cond" and isinstance(operands[0], ForeignConstant):
             chosen = min(max(int(operands[0].array), 0), len(params["branches"]) - 1)
             return "closed_call", {"call_jaxpr": params["branches"][chosen]}
-        if self.reader.knows(name) and _is_of_jax(equation.primitive):
+        if self.reader.knows(name) and is_of_jax(equation.primitive):
             return name, params
         program = key_program(equation)
         if program is not None:
             return "closed_call", {"call_jaxpr": program}
-        made = None if self.reader.knows(name) else _implementation(equation)
+        made = None if self.reader.knows(name) else implementation_of(equation)
         if made is None:
             return name, params
-        return _kind_of(equation.primitive, made), {"call_jaxpr": made, "name": name}
+        return kind_of(equation.primitive, made), {"call_jaxpr": made, "name": name}
 
     def _flags_inside(self, name: str, equation: Any, given: Flags) -> Iterator[Flags | None]:
         """Which arguments have a derivative, for each program in an equation's parameters."""
@@ -166,7 +164,7 @@ class _Body:
         if not self.reader.knows(name):
             return dict(params), ()
         graphs: list[ForeignGraph] = []
-        label = _label(name, params)
+        label = label_of(name, params)
         inside = self.saves if name in _INLINED else None
         given = self._flags(equation)
         of_graphs = self._flags_inside(name, equation, given)
@@ -179,12 +177,12 @@ class _Body:
             if not _is_jaxpr(value):
                 return value
             flags = next(of_graphs)
-            graphs.append(self.reader.graph(value, _symbol(label), flags, inside, place))
+            graphs.append(self.reader.graph(value, symbol_of(label), flags, inside, place))
             return graphs[-1]
 
         made = {key: converted(value) for key, value in params.items()}
         if name in _CUSTOM:
-            made["rule"] = _derivative(self.reader, equation, _CUSTOM[name], given)
+            made["rule"] = derivative_of(self.reader, equation, _CUSTOM[name], given)
         elif name == "custom_linear_solve":
             parts = [converted(each) for each in params["jaxprs"]]
             made["jaxprs"] = parts
@@ -204,16 +202,17 @@ def foreign_type(aval: Any) -> ForeignType:
     return ForeignType(tuple(aval.shape), "uint64" if is_key(aval) else name)
 
 
-def spec_of_aval(aval: Any) -> Any:
-    """An aval without a weak type."""
-    return jax.ShapeDtypeStruct(aval.shape, aval.dtype)
-
-
 def _is_jaxpr(value: Any) -> bool:
     return isinstance(value, (_core.Jaxpr, _core.ClosedJaxpr))
 
 
 def _constant(aval: Any, value: Any) -> ForeignConstant:
+    if isinstance(value, jax.core.Tracer):
+        raise refused(
+            "a traced array of JAX is used that is not an argument, such as one that a derivative "
+            "rule has captured; pass it as an argument",
+            GradirError,
+        )
     if is_key(aval):
         with jax.ensure_compile_time_eval():  # a trace of JAX may be around
             words = np.asarray(jax.random.key_data(value)).astype(np.uint64)
@@ -223,18 +222,6 @@ def _constant(aval: Any, value: Any) -> ForeignConstant:
 
 def _effect(equation: Any) -> str:
     return ", ".join(sorted(type(each).__name__ for each in equation.effects))
-
-
-def _label(name: str, params: Mapping[str, Any]) -> str:
-    """A name for the function that an equation calls."""
-    called = getattr(params.get("call_jaxpr"), "jaxpr", None)
-    known = getattr(getattr(called, "debug_info", None), "func_name", None)
-    return str(params.get("name") or known or name)
-
-
-def _symbol(name: str) -> str:
-    made = "".join(c if c.isalnum() and c.isascii() else "_" for c in name).strip("_")
-    return made if made and not made[0].isdigit() else "main"
 
 
 def _place_of(equation: Any, around: LocationAttr) -> tuple[LocationAttr, str | None]:
@@ -255,144 +242,6 @@ def _is_saved(policy: Any, equation: Any) -> bool:
     avals = [v.aval for v in equation.invars]
     found = policy(equation.primitive, *avals, **equation.params)
     return found is True or type(found).__name__ in ("SaveableType", "Saveable", "Offloadable")
-
-
-# Derivative rules.
-
-
-def _derivative(reader: JaxprReader, equation: Any, kind: str, flags: Flags) -> DerivativeRule:
-    """The derivative rule of a function with one, in the operands that have a derivative."""
-    rule = _Rule(reader, equation, flags)
-    key = rule_key(equation), flags
-    if kind == "jvp":
-        return DerivativeRule(key, rule.active, jvp=rule.jvp)
-    return DerivativeRule(key, rule.active, forward=rule.forward, backward=rule.backward)
-
-
-class _Rule:
-    """A derivative rule as graphs."""
-
-    def __init__(self, reader: JaxprReader, equation: Any, flags: Flags):
-        self.reader, self.flags = reader, flags
-        self.function = _core.jaxpr_as_fun(_program(equation))
-        self.specs = [spec_of_aval(v.aval) for v in equation.invars]
-        self.active = tuple(k for k, flag in enumerate(flags) if flag)
-        self.results = [spec_of_aval(v.aval) for v in equation.outvars]
-        self.outs = [k for k, v in enumerate(equation.outvars) if _is_floating(v.aval)]
-        self.name = _symbol(_label(equation.primitive.name, equation.params))
-        self.tree: Any = None
-        self.residuals: list[Any] = []
-        self.of_residuals: Flags = ()
-
-    def _of_active(self, primals: Sequence[Any]) -> Callable[..., tuple[Any, ...]]:
-        """The function of the active operands alone, so that JAX knows the others as constants."""
-
-        def function(*given: Any) -> tuple[Any, ...]:
-            known = dict(zip(self.active, given, strict=True))
-            return tuple(self.function(*(known.get(k, x) for k, x in enumerate(primals))))
-
-        return function
-
-    def jvp(self) -> ForeignGraph:
-        def pushed(*given: Any) -> list[Any]:
-            primals, tangents = given[: len(self.specs)], given[len(self.specs) :]
-            inner = self._of_active(primals)
-            results, made = jax.jvp(inner, tuple(primals[k] for k in self.active), tangents)
-            return [*results, *(made[k] for k in self.outs)]
-
-        given = [*self.specs, *(self.specs[k] for k in self.active)]
-        flags = (*self.flags, *(True for _ in self.active))
-        return self.reader.graph(jax.make_jaxpr(pushed)(*given), f"{self.name}_jvp", flags)
-
-    def forward(self) -> ForeignGraph:
-        def ahead(*primals: Any) -> list[Any]:
-            inner = self._of_active(primals)
-            results, back = jax.vjp(inner, *(primals[k] for k in self.active))
-            residuals, self.tree = jax.tree_util.tree_flatten(back)
-            self.residuals = [spec_of_aval(jax.typeof(r)) for r in residuals]
-            return [*results, *residuals]
-
-        closed = jax.make_jaxpr(ahead)(*self.specs)
-        found = self.reader.activity.outputs(closed, self.flags)
-        self.of_residuals = found[len(self.results) :]
-        return self.reader.graph(closed, f"{self.name}_forward", self.flags)
-
-    def backward(self) -> ForeignGraph:
-        """The backward function; `forward` was called before."""
-
-        def back(*given: Any) -> list[Any]:
-            count = len(self.residuals)
-            pulled = jax.tree_util.tree_unflatten(self.tree, given[:count])
-            known = dict(zip(self.outs, given[count:], strict=True))
-            cotangents = [known.get(k, _no_tangent(r)) for k, r in enumerate(self.results)]
-            return list(pulled(tuple(cotangents)))
-
-        seeds = [*self.residuals, *(self.results[k] for k in self.outs)]
-        flags = (*self.of_residuals, *(True for _ in self.outs))
-        return self.reader.graph(jax.make_jaxpr(back)(*seeds), f"{self.name}_backward", flags)
-
-
-def _no_tangent(x: Any) -> Any:
-    """The tangent of an array of integers or bools."""
-    return np.zeros(x.shape, jax.dtypes.float0)
-
-
-def _is_floating(aval: Any) -> bool:
-    return jax.numpy.issubdtype(aval.dtype, jax.numpy.floating)
-
-
-def _program(equation: Any) -> Any:
-    """A program of one equation."""
-    made = jax.make_jaxpr(lambda: None)()
-    inputs = [_core.Var(v.aval) for v in equation.invars]
-    outputs = [_core.Var(v.aval) for v in equation.outvars]
-    only = equation.replace(invars=inputs, outvars=outputs)
-    info = made.jaxpr.debug_info.with_unknown_names()
-    jaxpr = made.jaxpr.replace(invars=inputs, outvars=outputs, eqns=[only], debug_info=info)
-    return _core.ClosedJaxpr(jaxpr, ())
-
-
-# Primitives of other packages.
-
-
-def _is_of_jax(primitive: Any) -> bool:
-    """Whether a primitive is JAX's own, and no other package's of the same name."""
-    return _OWN.get(primitive.name, primitive) is primitive
-
-
-_OWN = {each.name: each for each in vars(_core.primitives).values() if hasattr(each, "name")}
-
-
-def _kind_of(primitive: Any, program: Any) -> str:
-    """How a primitive that is a function of others is differentiated: by its rules, if there are.
-
-    With a transpose it is JAX that transposes: what a primitive computes may hold a constant, such
-    as the factors of a matrix, in place of an operand that the transpose reads. The identity holds
-    none, and its transpose may be an error for what no gradient reaches.
-    """
-    if primitive not in _ad.primitive_jvps:
-        return "closed_call"
-    is_linear = primitive in _ad.primitive_transposes and program.jaxpr.eqns
-    return "custom_vjp_call" if is_linear else "custom_jvp_call"
-
-
-def _implementation(equation: Any) -> Any:
-    """What a primitive computes, by other primitives; None where it is not said in Python."""
-    primitive = equation.primitive
-    specs = [spec_of_aval(v.aval) for v in equation.invars]
-
-    def run(*operands: Any) -> Any:
-        found = primitive.impl(*operands, **equation.params)
-        return found if primitive.multiple_results else [found]
-
-    try:
-        made = jax.make_jaxpr(run)(*specs)
-    except Exception:
-        # it computes with arrays, not with JAX's tracers: then there is no program of it
-        return None
-    inside = {each.primitive for each in made.jaxpr.eqns}
-    called = {str(each.params.get("name")) for each in made.jaxpr.eqns}
-    return None if primitive in inside or primitive.name in called else made
 
 
 def _platform(equation: Any) -> ForeignConstant:

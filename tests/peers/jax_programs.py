@@ -222,6 +222,17 @@ def scaled_slope(factor: float) -> Callable[..., Any]:
     return f
 
 
+def captured(array: Any) -> Callable[..., Any]:
+    """Made twice, its functions differ in an array that a jitted part of them has captured."""
+
+    @jax.custom_vjp
+    def f(x: Any) -> Any:
+        return jax.jit(lambda x: x * array)(x)
+
+    f.defvjp(lambda x: (f(x), None), lambda _, ct: (3 * ct,))
+    return f
+
+
 @partial(jax.custom_jvp, nondiff_argnums=(0,))
 def clipped(limit: float, x: Any) -> Any:
     return x * x
@@ -235,7 +246,8 @@ def _clipped(limit: float, primals: Any, tangents: Any) -> Any:
 
 def two_rules(x: Any) -> Any:
     made = scaled_slope(2.0)(x) + scaled_slope(5.0)(x)
-    return made + clipped(0.5, x) + clipped(3.0, x)
+    made = made + clipped(0.5, x) + clipped(3.0, x)
+    return made + captured(np.array([1.0, 2.0, 3.0]))(x) * captured(np.array([7.0] * 3))(x)
 
 
 SPD = w(3, 3) @ w(3, 3).T * 0.1 + 2 * jnp.eye(3)

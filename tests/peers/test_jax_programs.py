@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from jax_ops import jax, jnp
-from jax_programs import PROGRAMS
+from jax_programs import PROGRAMS, captured
 from test_jax_primitives import same, total
 
 import gradir
@@ -175,6 +175,8 @@ def test_bad_arguments() -> None:
         trace(lambda x: x, gradir.Spec("n"))
     with pytest.raises(gradir.GradirError, match="is not one of its arguments"):
         jax.grad(lambda w: differentiable(lambda x: x * w)(jnp.ones(())))(1.0)
+    with pytest.raises(gradir.GradirError, match="such as one that a derivative rule has captured"):
+        differentiable(lambda x: captured(jnp.asarray([1.0, 2.0, 3.0]))(x))(jnp.ones(3))
     with pytest.raises(gradir.GradirError, match=r"qr: pivots are not there"):
         trace(lambda a: jax.scipy.linalg.qr(a, pivoting=True), jnp.eye(3))
 

@@ -20,7 +20,7 @@ _CALLS = {
 }  # fmt: skip
 
 
-class Activity:
+class JaxprActivity:
     """The activity of jaxprs, each found once for each choice of active arguments."""
 
     def __init__(self, is_floating: Callable[[Any], bool]):

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from gradir.frontends.imported.graph import DerivativeRule, ForeignGraph
-from gradir.interop.jax_activity import Activity, Flags
+from gradir.interop.jax_activity import Flags, JaxprActivity
 from gradir.interop.jax_rule_keys import rule_key
 from gradir.interop.jax_types import is_floating, label_of, spec_of_aval, symbol_of
 from gradir.interop.packages import package
@@ -24,7 +24,7 @@ _core: Any = package("jax.extend.core", "jax")
 class GraphReader(Protocol):
     """Reads a closed jaxpr; see JaxprReader."""
 
-    activity: Activity
+    activity: JaxprActivity
 
     def graph(self, closed: Any, name: str, flags: Flags | None = None) -> ForeignGraph: ...
 

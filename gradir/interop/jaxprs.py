@@ -21,7 +21,7 @@ from gradir.frontends.imported.graph import (
 )
 from gradir.frontends.tracing.source_locations import place_in
 from gradir.interop.foreign import refused
-from gradir.interop.jax_activity import Activity, Flags, is_in
+from gradir.interop.jax_activity import Flags, JaxprActivity, is_in
 from gradir.interop.jax_derivatives import derivative_of
 from gradir.interop.jax_keys import is_key, key_program
 from gradir.interop.jax_primitives import implementation_of, is_of_jax, kind_of
@@ -44,7 +44,7 @@ class JaxprReader:
     def __init__(self, knows: Known):
         self._knows = knows
         self._read: dict[Any, tuple[Any, ForeignGraph]] = {}
-        self.activity = Activity(is_floating)
+        self.activity = JaxprActivity(is_floating)
 
     def graph(
         self, closed: Any, name: str, flags: Flags | None = None, saves: Any = None,

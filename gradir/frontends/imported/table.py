@@ -1,6 +1,6 @@
 """Tables of rules: for each op of a system the function of traced arrays that it is, or why not.
 
-docs/imported.md is written from them.
+docs/jax.md is written from one.
 """
 
 from __future__ import annotations

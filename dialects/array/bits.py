@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from xdsl.dialects import arith, math
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition
+from xdsl.irdl import irdl_op_definition, operand_def, result_def
+from xdsl.utils.exceptions import VerifyException
 
+from gradir.dialects.array.creation import numpy_dtype
 from gradir.dialects.base.interfaces import TensorOp
-from gradir.dialects.base.shapes import ui8
-from gradir.dialects.base.value import Scalar, Unsigned
+from gradir.dialects.base.shapes import byte_size, compatible, element_of, shape_of, ui8
+from gradir.dialects.base.value import Scalar, Unsigned, Value
 from gradir.dialects.building import body as b
-from gradir.dialects.building.kinds import BinaryOp, FactOp
+from gradir.dialects.building.kinds import BinaryOp, ElementwiseOp, FactOp
 
 
 class _BitwiseOp(BinaryOp):
@@ -102,6 +104,35 @@ class BitwiseCountOp(FactOp):
         return b.cast(size.emit(math.CtPopOp(size.ssa)), ui8)
 
 
+@irdl_op_definition
+class BitcastOp(ElementwiseOp):
+    """The bits of x as elements of the result's type, which is as wide: 32 or 64 bits. Inactive."""
+
+    name = "array.bitcast"
+    INACTIVE: ClassVar[bool] = True
+
+    x = operand_def()
+    y = result_def()
+
+    def verify_types(self) -> None:
+        of, to = element_of(self.x.type), element_of(self.y.type)
+        if byte_size(of) != byte_size(to) or byte_size(of) not in (4, 8):
+            raise VerifyException(
+                f"elements must be of 32 bits, or of 64 bits, got {self.x.type} and {self.y.type}"
+            )
+        if not compatible(shape_of(self.x.type), shape_of(self.y.type)):
+            raise VerifyException(f"shapes must be equal, got {self.x.type} and {self.y.type}")
+
+    def body(self, x: Scalar) -> Scalar:
+        return b.bitcast(x, element_of(self.y.type))
+
+    def numpy(self, x: Any) -> Any:
+        return x.view(numpy_dtype(element_of(self.y.type)))
+
+    def simplify(self, x: Value) -> Value | None:
+        return x if x.type == self.y.type else None
+
+
 OPS: tuple[type[TensorOp], ...] = (
     BitwiseAndOp,
     BitwiseOrOp,
@@ -109,4 +140,5 @@ OPS: tuple[type[TensorOp], ...] = (
     BitwiseLeftShiftOp,
     BitwiseRightShiftOp,
     BitwiseCountOp,
+    BitcastOp,
 )

@@ -310,6 +310,14 @@ def cast(x: Scalar, target: Attribute) -> Scalar:
     return _as_unsigned(made) if is_unsigned(target) else made
 
 
+def bitcast(x: Scalar, target: Attribute) -> Scalar:
+    """The bits of x as an element type of the same width."""
+    type_ = loopnest.scalar_type(target)
+    plain = _plain(x)
+    made = plain if x.type == type_ else plain.emit(arith.BitcastOp(plain.ssa, type_))
+    return _as_unsigned(made) if is_unsigned(target) else made
+
+
 def _converted(x: Scalar, target: Attribute, to_unsigned: bool) -> Scalar:
     source = x.type
     if target == i1:

@@ -1,5 +1,6 @@
 """Packages that only gradir.interop needs."""
 
+import os
 from importlib import import_module
 from typing import Any
 
@@ -20,3 +21,8 @@ def package(name: str, extra: str) -> Any:
         raise MissingPackage(
             f"gradir.interop.{extra} needs the package {error.name}: pip install 'gradir[{extra}]'"
         ) from None
+
+
+def folder_of(module: Any) -> str:
+    """The folder of a package, with a separator at its end."""
+    return os.path.join(os.path.dirname(module.__file__), "")

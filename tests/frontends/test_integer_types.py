@@ -179,3 +179,21 @@ def test_remainders_of_the_smallest_integers_by_floats() -> None:
     ):
         for found in (gnp.fmod(x, y), gradir.jit(gnp.fmod)(x, y)):
             assert found.dtype == np.fmod(x, y).dtype and found == np.fmod(x, y)
+
+
+@pytest.mark.parametrize("jitted", [False, True])
+def test_bits_as_other_elements(jitted: bool) -> None:
+    x = np.array([0.0, -0.0, 1.5, -2.0, np.inf, np.nan, 1e-30])
+    for size, kinds in ((32, ("int32", "uint32")), (64, ("int64", "uint64"))):
+        given = x.astype(f"float{size}")
+        for to in kinds:
+
+            def there(x: Any, to: str = to) -> Any:
+                return gnp.bitcast(x, to)
+
+            bits = (gradir.jit(there) if jitted else there)(given)
+            np.testing.assert_array_equal(bits, given.view(to))
+            back = gnp.bitcast(bits, given.dtype)
+            np.testing.assert_array_equal(back, given)
+    with pytest.raises(gradir.GradirError, match="elements must be of 32 bits, or of 64 bits"):
+        gnp.bitcast(x, "int32")

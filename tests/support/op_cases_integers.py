@@ -91,7 +91,19 @@ def _sums(name: str) -> list[Case]:
     ]
 
 
+def _bits(to: str) -> Callable[..., Array]:
+    return lambda x: np.frombuffer(x.tobytes(), to)
+
+
 CASES: tuple[Case, ...] = (
+    *(
+        Case("array.bitcast", [x], {}, _bits(to), results=[(x.shape, to)])
+        for x, to in (
+            (np.array([0, 2**31, 2**32 - 1, 0x3F800000], np.uint32), "float32"),
+            (np.array([-1, 0, 0x3FF0000000000000], np.int64), "float64"),
+            (np.array([-1, 5], np.int32), "uint32"),
+        )
+    ),
     *(Case("array.bitwise_left_shift", pairs(name), {}, _left) for name in TYPES),
     *(Case("array.bitwise_right_shift", pairs(name), {}, _right) for name in TYPES),
     *(Case("array.bitwise_count", [np.array(ends(name), name)], {}, _ones) for name in TYPES),

@@ -201,6 +201,14 @@ def test_interop_torch(tmp_path: Path) -> None:
         assert "found: friction 0.350, length 1.700" in output
 
 
+def test_interop_jax(tmp_path: Path) -> None:
+    """JAX fits through a while loop; `make test-peers` runs it with JAX."""
+    output = run_with("jax", "interop_jax.py", tmp_path)
+    if output is not None:
+        assert "JAX: Reverse-mode differentiation does not work for lax.while_loop" in output
+        assert "found: length 1.3000" in output
+
+
 def test_interop_scipy(tmp_path: Path) -> None:
     """Both methods with derivatives find the peaks; `make test-peers` runs it with SciPy."""
     output = run_with("scipy", "interop_scipy.py", tmp_path)

@@ -269,6 +269,8 @@ ROOMS = {
             "comm",
             "training",
             "caffe2",
+            "imported",
+            "imported.jax_rules",
         ),
     ),
 }

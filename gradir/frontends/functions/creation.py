@@ -13,6 +13,7 @@ import numpy as np
 from xdsl.ir import Attribute
 
 from gradir.dialects.array.assembly import StackOp
+from gradir.dialects.array.bits import BitcastOp
 from gradir.dialects.array.creation import IotaOp
 from gradir.dialects.array.gather_scatter import OneHotOp
 from gradir.dialects.array.random import NormalOp, RandomBitsOp, UniformOp
@@ -32,6 +33,7 @@ from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import (
     constant,
     element,
+    emit_one,
     filled,
     holds_tracers,
     is_number,
@@ -241,6 +243,13 @@ def astype(x: Any, dtype: Any, *, copy: bool = True) -> Tracer:
 
 
 @public
+def bitcast(x: Any, dtype: Any) -> Tracer:
+    """The bits of x as elements of another dtype of 32 or 64 bits, as wide. Inactive."""
+    value = lifted(x)
+    return emit_one(BitcastOp, value, type=tensor(value.shape, element_named(dtype)))
+
+
+@public
 def one_hot(indices: Any, depth: int, axis: int = -1, dtype: Any = None) -> Tracer:
     """1 where the new axis, of extent `depth`, has the index, else 0; float64 without a dtype."""
     places = lifted(indices)
@@ -293,6 +302,7 @@ FUNCTIONS: tuple[Callable[..., Any], ...] = (
     iota,
     arange,
     astype,
+    bitcast,
     one_hot,
     uniform,
     normal,

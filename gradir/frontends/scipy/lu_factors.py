@@ -28,7 +28,7 @@ def _permuted(a: Any, rows: Any) -> Any:
     return gnp.take_along_axis(a, gnp.broadcast_to(rows[..., None], shape), axis=-2)
 
 
-def _factors(a: Any) -> tuple[Any, Any, Any]:
+def factored(a: Any) -> tuple[Any, Any, Any]:
     """l, u and the order of the rows, with a[rows] = l u, of matrices [.., m, n]."""
     m, n = a.shape[-2:]
     unit = gnp.eye(min(m, n), dtype=a.dtype)
@@ -36,7 +36,7 @@ def _factors(a: Any) -> tuple[Any, Any, Any]:
         both, rows, _, _ = apply(LuFactorOp, {"a": a})
         return op.add(op.tril(both, k=-1), unit), op.triu(both), rows
     if m < n:
-        low, high, rows = _factors(a[..., :m])
+        low, high, rows = factored(a[..., :m])
         rest = _permuted(a[..., m:], rows)
         more = op.triangular_solve(low, rest, lower=True, unit_diagonal=True)
         return low, gnp.concatenate([high, more], -1), rows
@@ -44,7 +44,7 @@ def _factors(a: Any) -> tuple[Any, Any, Any]:
     none = gnp.zeros((*a.shape[:-1], m - n), a.dtype)
     rows = apply(LuFactorOp, {"a": no_grad(gnp.concatenate([a, none], -1))})[1]
     ordered = _permuted(a, rows)
-    low, high, again = _factors(ordered[..., :n, :])
+    low, high, again = factored(ordered[..., :n, :])
     turned = gnp.matrix_transpose(ordered[..., n:, :])
     # x with x u = the other rows
     rest = op.triangular_solve(high, turned, lower=False, transpose=True)
@@ -66,7 +66,7 @@ def lu(a: Any, permute_l: bool = False, p_indices: bool = False) -> Any:
 
     permute_l: (p l, u). p_indices: in place of p the rows of l in the order of a's, a = l[p] u.
     """
-    low, high, rows = _factors(_matrices(a, "lu"))
+    low, high, rows = factored(_matrices(a, "lu"))
     places = gnp.argsort(rows, axis=-1)
     if permute_l:
         return _permuted(low, places), high

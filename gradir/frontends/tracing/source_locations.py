@@ -11,7 +11,7 @@ import linecache
 import os
 import sys
 from bisect import bisect_right
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache, wraps
 from itertools import islice
@@ -113,6 +113,20 @@ def place_of_user(*systems: str) -> LocationAttr:
     if frame is None:
         return _NO_PLACE
     return _place(frame.f_code.co_filename, frame.f_code, frame.f_lasti)[0]
+
+
+def place_in(
+    codes: Sequence[CodeType], offsets: Sequence[int], *systems: str
+) -> tuple[LocationAttr, str | None]:
+    """The place in the first frame that is a user's, and the variable of the result there.
+
+    The frames, innermost first, are the codes and the offsets of their instructions; those of
+    gradir, NumPy and in folders of `systems` are not a user's.
+    """
+    for code, offset in zip(codes, offsets, strict=True):
+        if not code.co_filename.startswith((_PACKAGE, NUMPY, *systems)):
+            return _place(code.co_filename, code, offset)
+    return _NO_PLACE, None
 
 
 def place_of_error(error: BaseException) -> LocationAttr:

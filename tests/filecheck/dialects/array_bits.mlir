@@ -16,6 +16,11 @@ func.func @bits() -> (tensor<4xi16>, tensor<4xi16>, tensor<4xui16>, tensor<4xui8
   %count = array.bitwise_count %m : tensor<4xui16> -> tensor<4xui8>
   func.return %left, %right, %moved, %count : tensor<4xi16>, tensor<4xi16>, tensor<4xui16>, tensor<4xui8>
 }
+func.func @same_bits(%x: tensor<3xf32>) -> (tensor<3xui32>, tensor<3xf32>) {
+  %bits = array.bitcast %x : tensor<3xf32> -> tensor<3xui32>
+  %back = array.bitcast %bits : tensor<3xui32> -> tensor<3xf32>
+  func.return %bits, %back : tensor<3xui32>, tensor<3xf32>
+}
 func.func @unsigned(%x: tensor<3xui64>) -> (tensor<3xui64>, tensor<ui64>) {
   %top = array.full {value = 18446744073709551615 : ui64} : tensor<3xui64>
   %quotient = array.floor_divide %top, %x : tensor<3xui64>
@@ -33,6 +38,11 @@ func.func @unsigned(%x: tensor<3xui64>) -> (tensor<3xui64>, tensor<ui64>) {
 // CHECK-NEXT:   %moved = array.bitwise_right_shift %m, %places : tensor<4xui16>
 // CHECK-NEXT:   %count = array.bitwise_count %m : tensor<4xui16> -> tensor<4xui8>
 // CHECK-NEXT:   func.return %left, %right, %moved, %count : tensor<4xi16>, tensor<4xi16>, tensor<4xui16>, tensor<4xui8>
+// CHECK-NEXT: }
+//      CHECK: func.func @same_bits(%x: tensor<3xf32>) -> (tensor<3xui32>, tensor<3xf32>) {
+// CHECK-NEXT:   %bits = array.bitcast %x : tensor<3xf32> -> tensor<3xui32>
+// CHECK-NEXT:   %back = array.bitcast %bits : tensor<3xui32> -> tensor<3xf32>
+// CHECK-NEXT:   func.return %bits, %back : tensor<3xui32>, tensor<3xf32>
 // CHECK-NEXT: }
 //      CHECK: func.func @unsigned(%x: tensor<3xui64>) -> (tensor<3xui64>, tensor<ui64>) {
 // CHECK-NEXT:   %top = array.full {value = 18446744073709551615 : ui64} : tensor<3xui64>

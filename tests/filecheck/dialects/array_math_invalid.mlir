@@ -672,6 +672,14 @@ func.func @f(%x: tensor<3xf32>) {
 
 // -----
 
+func.func @f(%x: tensor<3xf32>) {
+  // expected-error @+1 {{array.bitcast: elements must be of 32 bits, or of 64 bits, got tensor<3xf32> and tensor<3xi64>}}
+  %0 = array.bitcast %x : tensor<3xf32> -> tensor<3xi64>
+  func.return
+}
+
+// -----
+
 func.func @f(%b: tensor<3xi1>) {
   // expected-error @+1 {{array.bitwise_count: elements must be integer, got tensor<3xi1>}}
   %0 = array.bitwise_count %b : tensor<3xi1> -> tensor<3xui8>

@@ -1,0 +1,1 @@
+"""Programs of other systems, replayed on the tracer: graphs, tables of rules, and the replay."""

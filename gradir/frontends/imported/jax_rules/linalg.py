@@ -1,0 +1,222 @@
+"""JAX's matrix factors, triangular systems, and linear systems that a program solves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+import gradir.frontends.functions.numpy as gnp
+from gradir.dialects.base.shapes import is_float
+from gradir.frontends.functions import factors
+from gradir.frontends.functions.array_ops import op
+from gradir.frontends.functions.promotion import converted, spread
+from gradir.frontends.imported.table import RuleTable
+from gradir.frontends.scipy.lu_factors import factored
+from gradir.frontends.tracing.source_locations import refusal
+from gradir.frontends.tracing.spec import ELEMENTS
+from gradir.frontends.tracing.tracing import element
+from gradir.frontends.transforms.custom_derivatives import CustomVjp
+from gradir.frontends.transforms.derivatives import vjp
+from gradir.frontends.transforms.flow import fori_loop
+
+RULES = RuleTable("JAX")
+
+
+@RULES.rule("cholesky", note="of the lower triangle, which has the whole derivative")
+def _cholesky(call: Any, a: Any) -> Any:
+    # of the lower triangle alone
+    whole = op.add(op.tril(a), gnp.matrix_transpose(op.tril(a, k=-1)))
+    return op.cholesky(whole)
+
+
+@RULES.rule("triangular_solve")
+def _triangular_solve(call: Any, a: Any, b: Any) -> Any:
+    settings = {"lower": call["lower"], "unit_diagonal": call["unit_diagonal"] or None}
+    transpose = call["transpose_a"]
+    if call["left_side"]:
+        return op.triangular_solve(a, b, transpose=transpose or None, **settings)
+    # x a = b is a^T x^T = b^T
+    turned = gnp.matrix_transpose(b)
+    made = op.triangular_solve(a, turned, transpose=not transpose or None, **settings)
+    return gnp.matrix_transpose(made)
+
+
+@RULES.rule("lu", note="the order of rows is a constant to derivatives")
+def _lu(call: Any, a: Any) -> list[Any]:
+    low, high, rows = factored(a)
+    m, n = a.shape[-2:]
+    count = min(m, n)
+    below = op.tril(low, k=-1)
+    if n > count:
+        below = op.concat([below, _zeros(a, m, n - count)], axis=-1)
+    above = op.triu(high)
+    if m > count:
+        above = op.concat([above, _zeros(a, m - count, n)], axis=-2)
+    places, order = ELEMENTS[call.results[1].dtype], ELEMENTS[call.results[2].dtype]
+    return [below + above, converted(_swaps(rows, count), places), converted(rows, order)]
+
+
+def _zeros(like: Any, rows: int, columns: int) -> Any:
+    return spread(0, [*like.shape[:-2], rows, columns], element(like))
+
+
+def _swaps(rows: Any, count: int) -> Any:
+    """The exchanges that make an order [.., m] of 0, 1, ...: in step k, rows k and swaps[k]."""
+    batch, m = rows.shape[:-1], rows.shape[-1]
+    start = gnp.broadcast_to(gnp.arange(m), rows.shape)
+    empty = spread(0, [*batch, count], element(rows))
+    places, columns = gnp.arange(m), gnp.arange(count)
+
+    def step(k: Any, state: tuple[Any, Any]) -> tuple[Any, Any]:
+        now, swaps = state
+        wanted = gnp.take(rows, k, axis=-1)[..., None]
+        at = op.argmax(gnp.astype(op.equal(now, wanted), "int64"), axis=now.ndim - 1)[..., None]
+        mine = gnp.take(now, k, axis=-1)[..., None]
+        now = gnp.where(op.equal(places, at), mine, gnp.where(op.equal(places, k), wanted, now))
+        return now, gnp.where(op.equal(columns, k), at, swaps)
+
+    return fori_loop(0, count, step, (start, empty))[1]
+
+
+@RULES.rule("lu_pivots_to_permutation")
+def _permutation(call: Any, pivots: Any) -> Any:
+    size = call["permutation_size"]
+    batch, count = pivots.shape[:-1], pivots.shape[-1]
+    order = gnp.broadcast_to(gnp.arange(size), (*batch, size))
+    places, wide = gnp.arange(size), gnp.astype(pivots, "int64")
+
+    def step(k: Any, order: Any) -> Any:
+        at = gnp.take(wide, k, axis=-1)[..., None]
+        mine = gnp.take(order, k, axis=-1)[..., None]
+        other = gnp.take_along_axis(order, at, axis=-1)
+        return gnp.where(op.equal(places, k), other, gnp.where(op.equal(places, at), mine, order))
+
+    return converted(fori_loop(0, count, step, order), call.element)
+
+
+@RULES.rule("qr", note="without pivots")
+def _qr(call: Any, a: Any) -> list[Any]:
+    if call.params.get("pivoting"):
+        raise refusal("qr: pivots are not there; call it with pivoting=False")
+    made = factors.qr(a, "complete" if call["full_matrices"] else "reduced")
+    return [made[0], made[1]]
+
+
+@RULES.rule("svd", note="vectors may have other signs than JAX's")
+def _svd(call: Any, a: Any) -> list[Any]:
+    if call.params.get("subset_by_index") not in (None, (0, min(a.shape[-2:]))):
+        raise refusal("svd: subset_by_index is not there; slice the factors")
+    if not call["compute_uv"]:
+        return [factors.svdvals(a)]
+    u, s, vh = factors.svd(a, call["full_matrices"])
+    return [s, u, vh]
+
+
+@RULES.rule("eigh", note="vectors may have other signs than JAX's")
+def _eigh(call: Any, a: Any) -> list[Any]:
+    if call.params.get("subset_by_index") not in (None, (0, a.shape[-1])):
+        raise refusal("eigh: subset_by_index is not there; slice the results")
+    values, vectors = factors.eigh(a)
+    return [vectors, values]
+
+
+@RULES.rule("tridiagonal_solve", note="in time n ** 3")
+def _tridiagonal(call: Any, low: Any, middle: Any, high: Any, b: Any) -> Any:
+    n = middle.shape[-1]
+    unit = np.eye(n)
+    below, above = (gnp.astype(np.eye(n, k=k), b.dtype) for k in (-1, 1))
+    whole = middle[..., None] * gnp.astype(unit, b.dtype)
+    whole = whole + low[..., None] * below + high[..., None] * above
+    return op.solve(whole, b)
+
+
+# Systems that a program solves.
+
+
+@RULES.rule("custom_linear_solve", note="its derivative is another solve")
+def _linear_solve(call: Any, *operands: Any) -> Any:
+    solve, _ = _solvers(call)
+    lengths = call["const_lengths"]
+    count = sum(_length(lengths, name) for name in _PARTS)
+    return solve(list(operands[:count]), list(operands[count:]))
+
+
+_PARTS = ("matvec", "vecmat", "solve", "transpose_solve")
+
+
+def _length(lengths: Any, name: str) -> int:
+    return getattr(lengths, name) or 0
+
+
+def _solvers(call: Any) -> tuple[CustomVjp, CustomVjp | None]:
+    """x of matvec(x) = b by the program's solve, and of the transposed system by its other one."""
+    lengths, at = call["const_lengths"], 0
+    spans: dict[str, slice] = {}
+    for name in _PARTS:
+        spans[name] = slice(at, at + _length(lengths, name))
+        at += _length(lengths, name)
+    graphs = dict(zip(_PARTS, call["jaxprs"], strict=True))
+
+    def run(name: str) -> Any:
+        if graphs[name] is None:
+            return None
+        inner = call.replay.function(graphs[name])
+        return lambda consts, xs: inner(*consts[spans[name]], *xs)
+
+    solve = CustomVjp(_named(run("solve"), "solve"))
+    if graphs["transpose_solve"] is None:
+        back = _differentiated(run("solve"))
+        solve.defvjp(*_implicit(solve, back, run("matvec"), spans["matvec"]))
+        return solve, None
+    other = CustomVjp(_named(run("transpose_solve"), "transpose_solve"))
+    solve.defvjp(*_implicit(solve, other, run("matvec"), spans["matvec"]))
+    other.defvjp(*_implicit(other, solve, run("vecmat"), spans["vecmat"]))
+    return solve, other
+
+
+def _named(function: Any, name: str) -> Any:
+    def solve(consts: Sequence[Any], b: Sequence[Any]) -> Any:
+        return function(consts, b)
+
+    solve.__name__ = name
+    return solve
+
+
+def _differentiated(solve: Any) -> Any:
+    """The transposed system by the transpose of what solves the first one."""
+
+    def back(consts: Sequence[Any], cotangents: Sequence[Any]) -> Any:
+        _, pull = vjp(lambda *b: tuple(solve(consts, list(b))), *cotangents)
+        return list(pull(tuple(cotangents)))
+
+    return back
+
+
+def _implicit(solve: Any, transposed: Any, product: Any, span: slice) -> tuple[Any, Any]:
+    """The derivative of x with product(consts, x) = b: -(d product) and db, solved for."""
+
+    def forward(consts: Sequence[Any], b: Sequence[Any]) -> Any:
+        # the function with this rule: what its program keeps of the system has no derivative
+        x = solve(consts, b)
+        return x, (list(consts), list(x))
+
+    def backward(residuals: Any, cotangents: Sequence[Any]) -> Any:
+        consts, x = residuals
+        of_b = transposed(consts, list(cotangents))
+        grads: list[Any] = [None] * len(consts)
+        active = [k for k in range(len(consts))[span] if is_float(element(consts[k]))]
+        if active:
+
+            def applied(*given: Any) -> Any:
+                known = dict(zip(active, given, strict=True))
+                return tuple(product([known.get(k, c) for k, c in enumerate(consts)], x))
+
+            _, pull = vjp(applied, *(consts[k] for k in active))
+            found = pull(tuple(-g for g in of_b))
+            for k, grad in zip(active, found, strict=True):
+                grads[k] = grad
+        return grads, list(of_b)
+
+    return forward, backward

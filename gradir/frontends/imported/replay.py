@@ -1,0 +1,161 @@
+"""The replay of a foreign graph on traced arrays, by a table of rules.
+
+Each op runs at the place of its line in the foreign program, and its results must have the shapes
+and dtypes that the other system says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Hashable, Sequence
+from contextlib import contextmanager
+from typing import Any, cast
+
+import numpy as np
+
+from gradir.errors import GradirError, translate
+from gradir.frontends.imported.check import require_replayable
+from gradir.frontends.imported.errors import ImportedProgramError
+from gradir.frontends.imported.graph import (
+    ForeignConstant,
+    ForeignGraph,
+    ForeignNode,
+    ForeignType,
+    Operand,
+)
+from gradir.frontends.imported.table import RuleTable
+from gradir.frontends.tracing.source_locations import SOURCES, at, refusal
+from gradir.frontends.tracing.spec import ELEMENTS, type_text
+from gradir.frontends.tracing.tracer import Tracer
+from gradir.frontends.tracing.tracing import constant, element, lifted
+from gradir.frontends.transforms.markers import name
+
+DEEPEST = 24
+"""Derivative rules that call further functions with rules, each in the rule of another."""
+
+
+class Replay:
+    """The replay of one program: `made` are functions with a derivative rule, by their keys."""
+
+    def __init__(self, table: RuleTable):
+        self.table = table
+        self.made: dict[Hashable, Any] = {}
+        self.depth = 0
+        self._names = 0
+
+    def run(self, graph: ForeignGraph, operands: Sequence[Any]) -> list[Tracer]:
+        """The results of a graph on traced arrays; all that it has without a rule is refused."""
+        require_replayable(graph, self.table)
+        return self.inside(graph, operands)
+
+    def inside(self, graph: ForeignGraph, operands: Sequence[Any]) -> list[Tracer]:
+        """The results of a graph that was checked, or is a part of one that was."""
+        values: dict[int, Tracer] = {}
+        for value, given in zip(graph.inputs, operands, strict=True):
+            values[id(value)] = _checked(lifted(given), value.type, "argument")
+        for node in graph.nodes:
+            with _about(node):
+                given = [_value(values, operand) for operand in node.operands]
+                for value, made in zip(node.results, self._results(node, given), strict=True):
+                    values[id(value)] = made
+        return [_value(values, output) for output in graph.outputs]
+
+    def function(self, graph: ForeignGraph) -> Callable[..., list[Tracer]]:
+        """A graph as a function of traced arrays."""
+
+        def function(*operands: Any) -> list[Tracer]:
+            return self.inside(graph, operands)
+
+        function.__name__ = graph.name
+        return function
+
+    def derived(self, graph: ForeignGraph) -> Callable[..., list[Tracer]]:
+        """A graph of a derivative rule, which is not a part of the program, as a function."""
+        require_replayable(graph, self.table)
+        inner = self.function(graph)
+
+        def function(*operands: Any) -> list[Tracer]:
+            if self.depth >= DEEPEST:
+                raise refusal(
+                    f"{graph.name}: derivative rules call functions with rules of their own in "
+                    f"{DEEPEST} levels, or a rule calls its own function in a way that is not seen"
+                )
+            self.depth += 1
+            try:
+                return inner(*operands)
+            finally:
+                self.depth -= 1
+
+        return function
+
+    def _results(self, node: ForeignNode, operands: Sequence[Tracer]) -> list[Tracer]:
+        rule = self.table.rules[node.op]
+        found = rule(ForeignCall(node, self), *operands)
+        results: list[Any] = list(found) if isinstance(found, (tuple, list)) else [found]
+        pairs = zip(node.results, results, strict=True)
+        made = [_checked(lifted(result), value.type, "result") for value, result in pairs]
+        if node.variable is not None and len(made) == 1:
+            made[0].named(node.variable)
+        return [self._saved(each) for each in made] if node.kept else made
+
+    def _saved(self, made: Tracer) -> Tracer:
+        """A value that a recomputed stage keeps."""
+        self._names += 1
+        return name(made, f"saved_{self._names}")
+
+
+class ForeignCall:
+    """What a rule knows beside its operands: the op's parameters, and the types of its results."""
+
+    def __init__(self, node: ForeignNode, replay: Replay):
+        self.op, self.params, self.graphs, self.replay = node.op, node.params, node.graphs, replay
+        self.operands = [value.type for value in node.operands]
+        self.results = [value.type for value in node.results]
+
+    def __getitem__(self, key: str) -> Any:
+        return self.params[key]
+
+    @property
+    def type(self) -> ForeignType:
+        """The type of the only result."""
+        [type_] = self.results
+        return type_
+
+    @property
+    def element(self) -> Any:
+        """The element type of the only result."""
+        return ELEMENTS[self.type.dtype]
+
+
+def _value(values: dict[int, Tracer], operand: Operand) -> Tracer:
+    if isinstance(operand, ForeignConstant):
+        array = np.asarray(operand.array)
+        return constant(array, ELEMENTS[operand.type.dtype])
+    return values[id(operand)]
+
+
+def _checked(made: Tracer, type_: ForeignType, what: str) -> Tracer:
+    """A result, not weak; ImportedProgramError unless it has the foreign type."""
+    if made.shape != type_.shape or element(made) != ELEMENTS[type_.dtype]:
+        raise ImportedProgramError(
+            f"{what}: expected {type_}, got {type_text(made.type)}: its rule is wrong"
+        )
+    return Tracer(made.made_in, made.ssa) if made.weak else made
+
+
+@contextmanager
+def _about(node: ForeignNode) -> Generator[None]:
+    """What is emitted is at the node's place, and errors name it."""
+    with at(node.place):
+        try:
+            yield
+        except GradirError as error:
+            if cast(Any, error).diagnostic is not None:
+                raise
+            raise refusal(f"{node.op}: {error}", ImportedProgramError) from None
+        except RecursionError:
+            raise
+        except Exception as error:
+            ours = translate(error, SOURCES)
+            if ours is None:
+                raise
+            raise refusal(f"{node.op}: {ours}", ImportedProgramError) from None

@@ -1,0 +1,52 @@
+"""Primitives of other packages: functions of JAX's own, with derivative rules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradir.interop.jax_types import spec_of_aval
+from gradir.interop.packages import package
+
+jax: Any = package("jax", "jax")
+_core: Any = package("jax.extend.core", "jax")
+_ad: Any = package("jax.interpreters.ad", "jax")
+
+
+def is_of_jax(primitive: Any) -> bool:
+    """Whether a primitive is JAX's own, and no other package's of the same name."""
+    return _OWN.get(primitive.name, primitive) is primitive
+
+
+_OWN = {each.name: each for each in vars(_core.primitives).values() if hasattr(each, "name")}
+
+
+def kind_of(primitive: Any, program: Any) -> str:
+    """How a primitive that is a function of others is differentiated: by its rules, if there are.
+
+    With a transpose it is JAX that transposes: what a primitive computes may hold a constant, such
+    as the factors of a matrix, in place of an operand that the transpose reads. The identity holds
+    none, and its transpose may be an error for what no gradient reaches.
+    """
+    if primitive not in _ad.primitive_jvps:
+        return "closed_call"
+    is_linear = primitive in _ad.primitive_transposes and program.jaxpr.eqns
+    return "custom_vjp_call" if is_linear else "custom_jvp_call"
+
+
+def implementation_of(equation: Any) -> Any:
+    """What a primitive computes, by other primitives; None where it is not said in Python."""
+    primitive = equation.primitive
+    specs = [spec_of_aval(v.aval) for v in equation.invars]
+
+    def run(*operands: Any) -> Any:
+        found = primitive.impl(*operands, **equation.params)
+        return found if primitive.multiple_results else [found]
+
+    try:
+        made = jax.make_jaxpr(run)(*specs)
+    except Exception:
+        # it computes with arrays, not with JAX's tracers: then there is no program of it
+        return None
+    inside = {each.primitive for each in made.jaxpr.eqns}
+    called = {str(each.params.get("name")) for each in made.jaxpr.eqns}
+    return None if primitive in inside or primitive.name in called else made

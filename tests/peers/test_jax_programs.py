@@ -1,0 +1,187 @@
+"""gradir.interop.jax.differentiable and trace: programs of JAX, their values and gradients."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from jax_ops import jax, jnp
+from jax_programs import PROGRAMS, captured
+from test_jax_primitives import same, total
+
+import gradir
+import gradir.numpy as gnp
+from gradir.frontends.imported.errors import ImportedProgramError
+from gradir.interop import jax_programs
+from gradir.interop.jax import differentiable, trace
+
+
+def gradients(function: Any, order: int) -> Any:
+    for k in range(order):
+        inner = function
+
+        def scalar(arguments: Any, inner: Any = inner, seed: int = 10 * k) -> Any:
+            return total(inner(arguments), seed)
+
+        function = jax.jit(jax.grad(scalar))
+    return function
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs(name: str) -> None:
+    """Values and gradients are JAX's, or those of a function that JAX differentiates."""
+    program = PROGRAMS[name]
+    ours = differentiable(program.function)
+    theirs = program.reference or program.function
+    for order in range(program.orders + 1):
+        found = gradients(lambda a: ours(*a), order)(program.arguments)
+        expected = gradients(lambda a: theirs(*a), order)(program.arguments)
+        same(found, expected, 1e-10 * 10**order, f"{name}, order {order}")
+
+
+def test_single_precision() -> None:
+    for name in ("mlp", "block", "lstm"):
+        program = PROGRAMS[name]
+        args = jax.tree_util.tree_map(lambda x: x.astype(jnp.float32), program.arguments)
+        found, expected = (
+            gradients(lambda a, f=f: f(*a), 1)(args)
+            for f in (differentiable(program.function), program.function)
+        )
+        same(found, expected, 1e-5, name)
+
+
+def test_gradients_of_a_loop_are_differences() -> None:
+    program = PROGRAMS["ode"]
+    y, pull = program.arguments
+    f = differentiable(lambda pull: jnp.sum(program.function(y, pull) ** 3))
+    apart = (f(pull + 1e-6) - f(pull - 1e-6)) / 2e-6
+    np.testing.assert_allclose(jax.grad(f)(pull), apart, rtol=1e-7)
+
+
+def test_transformations_around() -> None:
+    f = differentiable(lambda x, a: {"y": jnp.sin(x) * a, "n": jnp.argmax(x)})
+    x = jnp.asarray([[0.1, 0.5], [1.0, -1.0]])
+    made = jax.jit(jax.vmap(f, (0, None)))(x, 2.0)
+    np.testing.assert_allclose(made["y"], 2 * np.sin(x))
+    assert made["n"].tolist() == [1, 0]
+    slopes = jax.vmap(jax.grad(lambda x, a: f(x, a)["y"].sum()), (0, None))(x, 3.0)
+    np.testing.assert_allclose(slopes, 3 * np.cos(x))
+    # Python numbers have JAX's weak types, and other leaves are static
+    g = differentiable(lambda x, k=2, mode="a": x * k if mode == "a" else x)
+    assert g(jnp.float32(3)).dtype == g(jnp.float32(3), 2.5).dtype == jnp.float32
+    assert g(jnp.float32(3), k=5, mode="b") == 3
+
+
+def test_decorator_and_options() -> None:
+    every: list[dict[str, Any]] = [{"policy": "keep_none"}, {"memory_limit": 10**6}, {"threads": 1}]
+    for options in every:
+
+        @differentiable(**options)
+        def f(x: Any) -> Any:
+            return jnp.sum(jnp.sin(x) ** 2)
+
+        x = jnp.arange(4.0)
+        np.testing.assert_allclose(jax.grad(f)(x), 2 * np.sin(x) * np.cos(x))
+        assert f.__name__ == "f"
+
+
+def test_keys_are_arguments_and_results() -> None:
+    def f(key: Any, x: Any) -> Any:
+        key, other = jax.random.split(key)
+        return key, x * jax.random.normal(other, x.shape)
+
+    ours, key, x = differentiable(f), jax.random.key(3), jnp.ones(4)
+    for run in (ours, jax.jit(ours)):
+        (found, y), (expected, z) = run(key, x), f(key, x)
+        assert (jax.random.key_data(found) == jax.random.key_data(expected)).all()
+        np.testing.assert_allclose(y, z, rtol=1e-12)
+    np.testing.assert_allclose(jax.grad(lambda x: ours(key, x)[1].sum())(x), f(key, x)[1], 1e-12)
+
+
+def test_in_a_program_of_gradir() -> None:
+    f = differentiable(lambda x: jnp.sort(x)[::-1] ** 2)
+    x = np.array([0.3, -1.0, 2.0])
+    np.testing.assert_allclose(gradir.jit(f)(x), np.sort(x)[::-1] ** 2)
+    np.testing.assert_allclose(gradir.grad(lambda x: gnp.sum(f(gnp.sin(x))))(x),
+                               2 * np.sin(x) * np.cos(x))  # fmt: skip
+
+
+def test_trace_gives_a_module() -> None:
+    def loss(params: Any, x: Any) -> Any:
+        h = jnp.tanh(x @ params["w"])
+        return jnp.sum(h * h)
+
+    specs = {"w": gradir.Spec((3, 2), "float32")}, jax.ShapeDtypeStruct((4, 3), "float32")
+    module = trace(loss, *specs)
+    text = str(module)
+    assert "func.func @loss(%params_w: tensor<3x2xf32>, %x: tensor<4x3xf32>)" in text
+    assert "%h = array.tanh" in text
+    w, x = np.ones((3, 2), np.float32), np.linspace(-1, 1, 12, dtype=np.float32).reshape(4, 3)
+    run = gradir.compile(module.gradient("loss", [0], "vjp", [0]), "loss_vjp")
+    found = run(w, x, np.float32(1))[1]
+    np.testing.assert_allclose(found, jax.grad(loss)({"w": w}, x)["w"], rtol=1e-5)
+
+
+def test_arguments_may_be_tuples_and_dicts() -> None:
+    def f(pair: Any, named: Any, *rest: Any) -> Any:
+        return {"sum": pair[0] + pair[1] + named["k"], "rest": [x * 2 for x in rest]}
+
+    text = str(trace(f, (1.0, 2.0), {"k": 3.0}, 4.0))
+    assert "@f(%pair: tensor<f64>, %pair_1: tensor<f64>, %named_k: tensor<f64>" in text
+    found = differentiable(f)((1.0, 2.0), {"k": 3.0}, 4.0)
+    assert jax.tree_util.tree_map(float, found) == {"sum": 6.0, "rest": [8.0]}
+
+
+def test_derivative_rules_and_stops_are_kept() -> None:
+    module = trace(lambda x: jax.lax.stop_gradient(x) * jax.nn.relu(x), jnp.float32(1))
+    assert "grad.no_grad" in str(module) and "grad.custom_vjp" in str(module)
+
+
+def test_a_running_sum_is_linear() -> None:
+    n = 1000
+    text = str(trace(lambda x: jax.lax.reduce_window(
+        x, 0.0, jax.lax.add, (n,), (1,), ((n - 1, 0),)), jnp.zeros(n)))  # fmt: skip
+    assert "array.cumulative_sum" in text and "affine_gather" not in text
+
+
+def test_all_that_is_missing_is_one_error() -> None:
+    def f(x: Any) -> Any:
+        y = jnp.fft.fft(x).real
+        jax.debug.print("{}", y)
+        return y + jax.pure_callback(lambda x: x, jax.ShapeDtypeStruct(x.shape, x.dtype), x)
+
+    with pytest.raises(ImportedProgramError) as caught:
+        trace(f, jnp.ones(3))
+    text = str(caught.value)
+    assert re.match(r".*test_jax_programs.py:\d+:13: error: JAX: @f has what cannot be", text)
+    assert "fft (once; " in text and "there are no complex numbers" in text
+    assert re.search(r"debug_(print|callback) \(once; .*test_jax_programs.py:\d+:9\)", text)
+    assert re.search(r"pure_callback \(once; .*: programs call nothing outside of them", text)
+
+
+def test_bad_arguments() -> None:
+    wrong: Any = 3
+    with pytest.raises(gradir.GradirError, match=r"argument 0: dtype: expected .*, got complex128"):
+        differentiable(lambda x: x)(jnp.ones(2, complex))
+    with pytest.raises(gradir.GradirError, match="hashable static values, got set"):
+        differentiable(lambda x, s: x)(jnp.ones(2), {1})
+    with pytest.raises(gradir.GradirError, match="expected a Python function"):
+        differentiable(wrong)
+    with pytest.raises(gradir.GradirError, match="trace: expected an array, a spec or a number"):
+        trace(lambda x: x, "x")
+    with pytest.raises(gradir.GradirError, match="shapes of JAX functions must be integers"):
+        trace(lambda x: x, gradir.Spec("n"))
+    with pytest.raises(gradir.GradirError, match="is not one of its arguments"):
+        jax.grad(lambda w: differentiable(lambda x: x * w)(jnp.ones(())))(1.0)
+    with pytest.raises(gradir.GradirError, match="such as one that a derivative rule has captured"):
+        differentiable(lambda x: captured(jnp.asarray([1.0, 2.0, 3.0]))(x))(jnp.ones(3))
+    with pytest.raises(gradir.GradirError, match=r"qr: pivots are not there"):
+        trace(lambda a: jax.scipy.linalg.qr(a, pivoting=True), jnp.eye(3))
+
+
+def test_other_versions_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jax_programs.jax, "__version__", "0.13.1")
+    with pytest.raises(gradir.GradirError, match=r"JAX 0.13.1 is not supported: .* from 0.10 on, "):
+        trace(lambda x: x, jnp.ones(2))

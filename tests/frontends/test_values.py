@@ -390,6 +390,21 @@ DRAWS: dict[str, Callable[[], Any]] = {
 }
 
 
+class Anything:
+    """Has an attribute of each name, as settings and mocks do."""
+
+    def __getattr__(self, name: str) -> None:
+        return None
+
+
+ANYTHING = Anything()
+
+
+def test_objects_that_have_any_attribute_hold_no_generators() -> None:
+    slope = gradir.grad(lambda x: x * x if ANYTHING.slots is None else x)
+    assert slope(3.0) == 6.0
+
+
 @pytest.mark.parametrize("kind", DRAWS)
 def test_random_numbers_of_numpy_are_drawn_in_each_call(kind: str) -> None:
     draw = DRAWS[kind]

@@ -79,7 +79,7 @@ def _reached(function: object) -> Iterator[object]:
             waiting += _inside(each)
 
 
-_OTHERS = ("builtins", "gradir.", "numpy.")
+_OTHERS = ("builtins", "gradir.", "numpy.", "xdsl.")
 """The modules whose functions and objects hold no generators of users."""
 
 
@@ -98,7 +98,10 @@ def _inside(value: object) -> Iterable[Any]:
         return cast(dict[Any, Any], value).values()
     if isinstance(value, (list, tuple, set)):
         return cast(Iterable[Any], value)
-    slots = [getattr(value, name, None) for name in getattr(value, "__slots__", ())]
+    # of its class: objects that hand on all attributes, as List[int] does, have any
+    names = getattr(type(value), "__slots__", None) or ()
+    names = (names,) if isinstance(names, str) else names
+    slots = [getattr(value, name, None) for name in names]
     return [*vars(type(value)).values(), *getattr(value, "__dict__", {}).values(), *slots]
 
 

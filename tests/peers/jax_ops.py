@@ -26,7 +26,7 @@ SAME = """
     less_equal greater greater_equal logical_and logical_or logical_xor logical_not bitwise_and
     bitwise_or bitwise_xor isnan isinf isfinite where sum mean max min prod any all argmax argmin
     squeeze flip matmul outer tril triu sort argsort bitwise_left_shift bitwise_right_shift
-    bitwise_count
+    bitwise_count cbrt
 """.split()
 
 

@@ -9,6 +9,7 @@ NOT_IN_PEERS: dict[str, str] = {
     "array.normal": "as array.uniform",
     "array.random_bits": "as array.uniform",
     "nn.dropout": "as array.uniform",
+    "array.bitcast": "its type is no argument; JAX's is compared in test_jax_primitives.py",
     "array.gather_nd": "TensorFlow's",
     "array.scatter_nd_add": "TensorFlow's",
     **dict.fromkeys(

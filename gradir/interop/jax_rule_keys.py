@@ -7,7 +7,6 @@ is the user's function behind the rule, which JAX holds in closures and wrapped 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import is_dataclass
 from functools import partial
 from types import FunctionType, MethodType
 from typing import Any
@@ -103,7 +102,8 @@ def _static(part: Any, depth: int = 0) -> Hashable:
     if isinstance(part, dict):
         return tuple((str(key), inner(value)) for key, value in part.items())
     if type(part).__name__ in ("Hashable", "Unhashable", "HashableFunction"):
-        return inner(getattr(part, "val", None) or vars_of(part))
+        held = getattr(part, "val", None)  # which may be an array
+        return inner(vars_of(part) if held is None else held)
     if hasattr(part, "eqns"):
         return str(part), tuple(map(SameObject, _constants(part)))
     if isinstance(part, FunctionType) and "<locals>" not in part.__qualname__:
@@ -111,7 +111,8 @@ def _static(part: Any, depth: int = 0) -> Hashable:
     if isinstance(part, FunctionType):
         cells = [inner(_content(cell)) for cell in part.__closure__ or ()]
         around = SameObject(part.__globals__)
-        return part.__code__, around, tuple(cells), inner(part.__defaults__ or ())
+        given = inner(part.__defaults__ or ()), inner(part.__kwdefaults__ or {})
+        return part.__code__, around, tuple(cells), given
     if isinstance(part, MethodType):
         return inner(part.__func__), inner(part.__self__)
     if isinstance(part, partial):
@@ -122,9 +123,11 @@ def _static(part: Any, depth: int = 0) -> Hashable:
 def _of_object(part: Any, inner: Callable[[Any], Hashable]) -> Hashable:
     if hasattr(part, "shape") and hasattr(part, "__array__"):
         return SameObject(part)
-    is_compared = type(part).__eq__ is not object.__eq__ and not is_dataclass(part)
-    is_of_jax = type(part).__module__.startswith(("jax.", "jaxlib."))
-    if not is_compared and not is_of_jax and not isinstance(part, type) and vars_of(part):
+    if isinstance(part, (float, complex)):
+        return type(part), repr(part)  # zeros of two signs are equal, nans are not
+    # others than of Python and JAX by what they hold: their == may not compare all of it
+    is_known = type(part).__module__.startswith(("jax.", "jaxlib.", "builtins", "numpy", "enum"))
+    if not is_known and not isinstance(part, type) and vars_of(part):
         return type(part), inner(vars_of(part))
     try:
         hash(part)

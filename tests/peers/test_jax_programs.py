@@ -41,6 +41,59 @@ def test_programs(name: str) -> None:
         same(found, expected, 1e-10 * 10**order, f"{name}, order {order}")
 
 
+class Named:
+    """Equal to all of its name, whatever else it holds."""
+
+    def __init__(self, name: str, factor: float):
+        self.name, self.factor = name, factor
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Named) and other.name == self.name
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+
+def by_keyword(factor: float) -> Any:
+    @jax.custom_vjp
+    def f(x: Any) -> Any:
+        return x * 1.0
+
+    def backward(_: Any, g: Any, *, factor: float = factor) -> Any:
+        return (g * factor,)
+
+    f.defvjp(lambda x: (x * 1.0, None), backward)
+    return f
+
+
+def by_closure(held: Any) -> Any:
+    @jax.custom_vjp
+    def f(x: Any) -> Any:
+        return x * 1.0
+
+    def backward(_: Any, g: Any) -> Any:
+        return (g * (held.factor if isinstance(held, Named) else np.copysign(1.0, held)),)
+
+    f.defvjp(lambda x: (x * 1.0, None), backward)
+    return f
+
+
+@pytest.mark.parametrize(
+    ("make", "first", "second"),
+    [
+        (by_keyword, 2.0, 3.0),
+        (by_closure, 0.0, -0.0),
+        (by_closure, Named("a", 2.0), Named("a", 3.0)),
+    ],
+)
+def test_rules_that_differ_in_what_they_hold_are_two(make: Any, first: Any, second: Any) -> None:
+    def both(x: Any) -> Any:
+        return jnp.sum(2 * make(first)(x) + make(second)(x))
+
+    x = jnp.asarray([0.3, 0.7])
+    np.testing.assert_array_equal(jax.grad(differentiable(both))(x), jax.grad(both)(x))
+
+
 def test_single_precision() -> None:
     for name in ("mlp", "block", "lstm"):
         program = PROGRAMS[name]

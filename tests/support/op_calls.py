@@ -24,7 +24,7 @@ RENAMED = {"array.constant": "asarray"}  # a constant is what becomes of an arra
 SHAPED = {
     "array.reshape", "array.broadcast_to", "array.affine_gather", "array.affine_scatter_add",
 }  # fmt: skip
-TYPED = {"array.astype", "array.one_hot"}
+TYPED = {"array.astype", "array.bitcast", "array.one_hot"}
 MADE = {"array.full", "array.iota", "array.uniform", "array.normal", "array.random_bits"}
 
 # Functions that make int64 of smaller integers first.

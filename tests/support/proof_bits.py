@@ -92,6 +92,7 @@ UNPROVEN: dict[str, str] = {
     "array.broadcast_to of array.full": "the number is one attribute before and after; tested",
     "grad.barrier of a constant": "the constant itself, and equal constants may merge; tested",
     "tensor.cast": "the operand itself, where the types are equal",
+    "array.bitcast": "the operand itself, where the types are equal",
     "scf.for": "control flow: a loop that never runs, or once; tested",
     "scf.if": "control flow: a branch that a constant takes; tested",
     "scf.index_switch": "control flow: a case that a constant takes; tested",

@@ -267,6 +267,9 @@ def _extents_differ(f: Code, info: str, array: str) -> str:
     shapes = [f.field(ARRAY_INFO, info, "shape"), f.field(ARRAY, array, "shape")]
     is_same = f.emit(f"icmp eq ptr {shapes[0]}, {shapes[1]}")
     known = f.emit(f"or i1 {is_same}, {f.is_null(shapes[1])}")
+    # of another rank, whose extents may end before
+    other = f.emit(f"icmp ne i64 {rank}, {f.field(ARRAY, array, 'rank')}")
+    known = f.emit(f"or i1 {known}, {other}")
     count = f.emit(f"select i1 {known}, i64 0, i64 {rank}")
     result = f.allocate_early()
     missing = f.emit(f"and i1 {f.is_null(shapes[1])}, {f.emit(f'icmp ne i64 {rank}, 0')}")

@@ -24,7 +24,13 @@ from gradir.compiler.dynamic import Shapes, needs_shapes, shapes_of_arrays, spec
 from gradir.dialects.base.diagnostics import PassError, value_name
 from gradir.dialects.base.shapes import is_open
 from gradir.dialects.grad.host_call import functions_of
-from gradir.errors import ArgumentError, ArgumentTypeError, TraceError, gradir_errors
+from gradir.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    CompileError,
+    TraceError,
+    gradir_errors,
+)
 from gradir.frontends.tracing.trace import Traced, function_name, traced
 from gradir.frontends.transforms.donation import with_in_out
 from gradir.frontends.transforms.jit import Jitted
@@ -33,7 +39,8 @@ from gradir.runtime.threads import MAX_THREADS
 from gradir.symbols import function_named
 
 KINDS = ("shared", "object", "static")
-_FOREIGN = {"Mach-O": r"apple|darwin|macos|\.dylib$", "PE": r"windows|mingw|msvc|\.dll$"}
+# By words in targets, and by the ends of file names.
+_FOREIGN = {"Mach-O": ("apple|darwin|macos", ".dylib"), "PE": ("windows|mingw|msvc", ".dll")}
 
 
 @dataclass(frozen=True)
@@ -82,6 +89,8 @@ def export_library(
     calls of Python functions, and FileError; no file is written half.
     """
     place = Path(fspath(path))
+    if not place.name:
+        raise ArgumentError(f"path: expected the name of a file, got {str(path)!r}")
     _refuse_foreign(place, targets, linker)
     if kind not in KINDS:
         raise ArgumentError(f"kind: one of {', '.join(KINDS)} expected, got {kind!r}")
@@ -101,9 +110,9 @@ def export_library(
 
 def _refuse_foreign(place: Path, targets: Sequence[str] | str | None, linker: str | None) -> None:
     """ArgumentError for formats that are not written here."""
-    texts = [place.name, *([targets] if isinstance(targets, str) else targets or ())]
-    for format, pattern in _FOREIGN.items():
-        if any(re.search(pattern, text) for text in texts):
+    texts = [targets] if isinstance(targets, str) else [str(each) for each in targets or ()]
+    for format, (words, end) in _FOREIGN.items():
+        if place.name.endswith(end) or any(re.search(words, text) for text in texts):
             raise ArgumentError(
                 f"{place.name}: gradir writes ELF files for Linux; a {format} file needs an "
                 f"external linker{' for that format' if linker else ''}, and objects that are not "
@@ -228,6 +237,10 @@ def _files(
         if kind == "static":
             data = write_archive(f"{place.stem}.o", data, exported(functions))
         elif kind == "shared":
+            if any(level.calls for f in functions for level in f.levels):
+                raise CompileError(
+                    "linker: only gradir's own knows the libraries of native operators"
+                )
             data = linked_by(linker or "", data, place.name, has_threads)
     return {
         place: data,

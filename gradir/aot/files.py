@@ -15,6 +15,9 @@ from gradir.errors import ArgumentError, CompileError, FileError
 
 def write_files(files: Mapping[Path, bytes]) -> None:
     """Write files; FileError, and then none of them is there, or the old ones are."""
+    for path in files:
+        if path.is_dir():
+            raise FileError(f"cannot write '{path}': it is a folder")
     written: dict[Path, str] = {}
     try:
         for path, data in files.items():
@@ -55,7 +58,10 @@ def _mask() -> int:
 
 def linked_by(command: str, data: bytes, name: str, threads: bool) -> bytes:
     """The shared library that another linker makes of an object. CompileError where it fails."""
-    words = shlex.split(command)
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise ArgumentError(f"linker: {error} in {command!r}") from None
     if not words:
         raise ArgumentError("linker: expected a command, such as gcc, clang or 'zig cc'")
     with tempfile.TemporaryDirectory() as folder:

@@ -23,7 +23,10 @@ _TAKEN = re.compile(
 )
 _PUBLIC_HEADERS = ("gradir_array.h", "gradir_abi.h")
 _KEYWORDS = frozenset(
-    """alignas alignof and asm auto bool break case catch char class const constexpr continue
+    """nullptr decltype noexcept static_cast dynamic_cast const_cast reinterpret_cast thread_local
+    static_assert requires concept char8_t char16_t char32_t consteval constinit co_await co_return
+    co_yield bitand bitor compl and_eq or_eq xor_eq not_eq linux unix typeof
+    alignas alignof and asm auto bool break case catch char class const constexpr continue
     default delete do double else enum explicit export extern false float for friend goto if inline
     int long mutable namespace new not operator or private protected public register restrict return
     short signed sizeof static struct switch template this throw true try typedef typeid typename
@@ -86,7 +89,7 @@ def _public(name: str) -> str:
 
 def _declarations(function: CompiledFunction, threads: int) -> str:
     name = function.name
-    lines = [f"/* {name}: @{function.source} of the program."]
+    lines = [f"/* {name}: @{_plain(function.source)} of the program."]
     lines += _comment("in", function.inputs)
     lines += _comment("out", function.results)
     if is_parallel([function]) and threads > 1:
@@ -114,8 +117,8 @@ def _comment(kind: str, arrays: Iterable[ArrayRole]) -> list[str]:
 
 
 def _plain(name: str) -> str:
-    """A name that ends no comment."""
-    return name.replace("*/", "* /")
+    """A name that neither ends nor begins a comment, on one line."""
+    return " ".join(name.replace("*/", "* /").replace("/*", "/ *").split())
 
 
 def description(functions: Sequence[CompiledFunction], threads: int, version: str) -> str:

@@ -33,6 +33,7 @@ from gradir.codegen.driver.report import CompiledProgram
 from gradir.codegen.text.table import TABLE_ARGUMENTS
 from gradir.codegen.text.target import MachineTarget
 from gradir.codegen.vector_math.target_functions import LIBRARY_FUNCTIONS
+from gradir.errors import CompileError
 from gradir.runtime.fixed_code import fixed_object
 from gradir.runtime.llvm import FULL
 from gradir.runtime.native_blocks import DTYPES
@@ -101,14 +102,13 @@ def build_image(
     machine = elf.AARCH64 if target.level == "aarch64" else elf.X86_64
     units: list[Unit] = []
     entries: dict[tuple[str, str], Symbol] = {}
-    imports = dict(IMPORTS)
+    imports = {**IMPORTS, **_operators(functions)}
     for function in functions:
         for level in function.levels:
             objects = [read_object(data) for data in level.code.objects]
             entries[function.name, level.level] = _defined(objects, level.code.program.entry)
             if level.calls:
                 objects.append(host_records(level.calls, machine))
-                imports |= _operators(level)
             units.append(Unit(f"{function.name}.{level.level}.", objects))
     with_threads = threads > 1 and is_parallel(functions)
     texts = [entry_functions(), cpu_functions(machine == elf.X86_64), _callers(functions)]
@@ -130,13 +130,24 @@ def _defined(objects: Iterable[ObjectCode], name: str) -> Symbol:
     return next(s for o in objects for s in o.symbols if s.name == name and s.section is not None)
 
 
-def _operators(level: LevelCode) -> dict[str, str]:
-    """The symbols of native operators, with the libraries that have them."""
+def _operators(functions: Sequence[CompiledFunction]) -> dict[str, str]:
+    """The symbols of native operators, with the libraries that have them.
+
+    CompileError for a symbol that would be found twice: a process has one for each name.
+    """
     found: dict[str, str] = {}
-    for call in level.calls:
+    own = set(exported(functions))
+    for call in (call for f in functions for level in f.levels for call in level.calls):
         block = None if call.operator is None else call.operator.native
         assert block is not None
-        found[symbol_of(block.function)] = library_of(block.function)
+        symbol, library = symbol_of(block.function), library_of(block.function)
+        other = found.setdefault(symbol, library)
+        if symbol in own or other != library:
+            why = "the name of an exported function" if symbol in own else f"in {other}, too"
+            raise CompileError(
+                f"ahead of time: the symbol {symbol} of a native operator in {library} is {why}; "
+                "give one of them another name"
+            )
     return found
 
 

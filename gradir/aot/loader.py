@@ -228,7 +228,7 @@ class Library:
     def __init__(self, path: str):
         self.path = path
         try:
-            self._library = ctypes.CDLL(path)
+            self._library = ctypes.CDLL(_name_of_file(path))
         except OSError as error:
             raise LibraryError(f"{path}: cannot be loaded: {error}") from None
         names = sorted(_exported(path))
@@ -247,10 +247,30 @@ class Library:
         return made[name]
 
     def __getitem__(self, name: str) -> Function:
-        return getattr(self, name)
+        return self.__getattr__(name)
 
     def __repr__(self) -> str:
         return f"<gradir library {self.path}: {', '.join(self.functions)}>"
+
+
+_files: dict[str, list[tuple[int, int, int]]] = {}
+
+
+def _name_of_file(path: str) -> str:
+    """A name of the file that is there now: the system takes a name it knows for what it has.
+
+    A file that was written anew gets one more `/.` in its path.
+    """
+    try:
+        found = os.stat(path)
+    except OSError:
+        return path
+    known = _files.setdefault(path, [])
+    is_file = found.st_dev, found.st_ino, found.st_mtime_ns
+    if is_file not in known:
+        known.append(is_file)
+    folder, name = os.path.split(path)
+    return os.path.join(folder + "/." * known.index(is_file), name)
 
 
 def load_library(path: str | os.PathLike[str]) -> Library:

@@ -13,7 +13,6 @@ from gradir.codegen.driver.costs import run_cost
 from gradir.codegen.driver.program import emit_program
 from gradir.codegen.text.target import MachineTarget, host
 from gradir.compiler.pipeline import Machine, Plans, run_stages
-from gradir.compiler.tiers import packed_modules
 from gradir.dialects.base.attribute_names import MEMORY_LIMIT
 from gradir.dialects.base.attributes import integers_of
 from gradir.dialects.base.lazy_function import lazy_function
@@ -32,7 +31,7 @@ from gradir.runtime.llvm import (
     compile_object,
     total_times,
 )
-from gradir.runtime.native_code import NativeCode, loaded, runnable
+from gradir.runtime.native_code import NativeCode, loaded, packed_text, runnable
 from gradir.runtime.packed import SlicesLayout, slices_layout
 from gradir.runtime.threads import thread_count
 from gradir.symbols import check_signature, function_named
@@ -100,7 +99,7 @@ def emit_code(
     is_read = isinstance(found, DenseArrayBase)
     read = tuple(integers_of(cast(DenseArrayBase[Any], found))) if is_read else ()
     files, times = tuple(o.data for o in objects), total_times(objects)
-    again = packed_modules(compilation.texts) if tier is QUICK else ()
+    again = tuple(map(packed_text, compilation.texts)) if tier is QUICK else ()
     return NativeCode(program, files, machine.threads, plan, read, layout, times, again)
 
 

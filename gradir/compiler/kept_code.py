@@ -6,7 +6,6 @@ that is found is the code that would be made, and a program that was refused is 
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
@@ -26,7 +25,13 @@ from gradir.dialects.base.quick_dataclasses import quick_dataclasses
 from gradir.dialects.grad.host_call import functions_of
 from gradir.dialects.grad.host_functions import HostFunction
 from gradir.runtime.executable import Executable
-from gradir.runtime.native_code import NativeCode, loaded, runnable
+from gradir.runtime.native_code import (
+    NativeCode,
+    loaded,
+    packed_text,
+    runnable,
+    unpacked_text,
+)
 from gradir.runtime.threads import thread_count
 from gradir.text.fingerprint import fingerprint
 
@@ -34,9 +39,6 @@ if TYPE_CHECKING:
     from gradir.runtime.host_calls import facts_of
 else:
     facts_of = lazy_function("gradir.runtime.host_calls", "facts_of")
-
-# level 1: LLVM text, which hardly anybody asks for, shrinks to an eighth in the time of writing it
-COMPRESSION = 1
 
 
 def executable(
@@ -101,8 +103,7 @@ def _started(
 
 def packed(code: NativeCode) -> CacheEntry:
     """The code as an entry; LLVM's text and the times of its compilation aside."""
-    text = zlib.compress(code.program.text.encode(), COMPRESSION)
-    blobs = [text]
+    blobs = [packed_text(code.program.text)]
     bare = replace(code, program=replace(code.program, text=""), times=None)
     return CacheEntry(described(bare, blobs), blobs)
 
@@ -110,5 +111,5 @@ def packed(code: NativeCode) -> CacheEntry:
 def unpacked(entry: CacheEntry) -> NativeCode:
     """The code in an entry of `packed`."""
     code = restored(NativeCode, entry.said, entry.blobs)
-    text = zlib.decompress(entry.blobs[0]).decode()
+    text = unpacked_text(entry.blobs[0])
     return replace(code, program=replace(code.program, text=text))

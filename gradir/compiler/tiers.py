@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import warnings
 import weakref
-import zlib
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -22,13 +21,10 @@ from gradir.forking import RenewedLock
 from gradir.runtime import background
 from gradir.runtime.executable import Executable
 from gradir.runtime.llvm import FULL, compile_object
-from gradir.runtime.native_code import NativeCode, linked
+from gradir.runtime.native_code import NativeCode, linked, unpacked_text
 
 TIERS_VARIABLE = "GRADIR_TIERS"
 """`0`: all code is compiled well before it runs."""
-
-# Level 1 shrinks LLVM text to an eighth in the time of writing it.
-COMPRESSION = 1
 
 
 def is_on() -> bool:
@@ -39,19 +35,17 @@ def is_on() -> bool:
     return setting != "0"
 
 
-def packed_modules(texts: Sequence[str]) -> tuple[bytes, ...]:
-    """The texts of modules in little memory."""
-    return tuple(zlib.compress(text.encode(), COMPRESSION) for text in texts)
-
-
 def improved(code: NativeCode, target: MachineTarget) -> NativeCode:
     """The better code of quick code."""
-    objects = [_compiled(module, target) for module in code.modules]
-    return replace(code, objects=tuple(objects), modules=())
+    return _with_objects(code, [_compiled(module, target) for module in code.modules])
 
 
 def _compiled(module: bytes, target: MachineTarget) -> bytes:
-    return compile_object(zlib.decompress(module).decode(), target, FULL).data
+    return compile_object(unpacked_text(module), target, FULL).data
+
+
+def _with_objects(code: NativeCode, objects: Sequence[bytes]) -> NativeCode:
+    return replace(code, objects=tuple(objects), modules=())
 
 
 class Improvement:
@@ -104,7 +98,7 @@ class Improvement:
         if len(self._objects) < len(modules):
             self._objects.append(_compiled(modules[len(self._objects)], self._target))
             return
-        better = replace(self._code, objects=tuple(self._objects), modules=())
+        better = _with_objects(self._code, self._objects)
         executable.replace_code(linked(better, executable.host))
         self.is_done = True
         self._keep(better)

@@ -6,6 +6,7 @@ the records of host calls by a symbol; the linker puts in this process's records
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 else:
     host_calls_of = lazy_function("gradir.runtime.host", "HostCalls")
 
+
+# Level 1 shrinks LLVM's text to an eighth in the time of writing it.
+COMPRESSION = 1
 
 NO_FUNCTIONS: Mapping[str, HostFunction] = MappingProxyType({})
 
@@ -77,6 +81,16 @@ def linked(code: NativeCode, host_calls: HostCalls | None) -> jit.LoadedCode:
     if host_calls is not None:
         symbols[HOST_RECORDS] = host_calls.address
     return jit.LoadedCode(code.objects, (code.program.entry,), symbols)
+
+
+def packed_text(text: str) -> bytes:
+    """LLVM text in little memory: hardly anybody asks for it."""
+    return zlib.compress(text.encode(), COMPRESSION)
+
+
+def unpacked_text(packed: bytes) -> str:
+    """The text of `packed_text`."""
+    return zlib.decompress(packed).decode()
 
 
 def runnable(target: MachineTarget) -> MachineTarget:

@@ -190,13 +190,10 @@ def derivatives(pick: Pick, steps: Sequence[Step]) -> Callable[[Any, Any], Any]:
 
     def f(x: Any, y: Any) -> Any:
         along = gnp.ones_like(x), 0.5 * gnp.ones_like(x)
-        made = (
-            *first(x, y),
-            gradir.jvp(value, (x, y), along)[1],
-            *gradir.grad(weighted, argnums=(0, 1))(x, y),
-            *gradir.jvp(first, (x, y), along)[1],
-            value(x, y),
-        )
+        at, along_value = gradir.jvp(value, (x, y), along)
+        gradients, along_gradients = gradir.jvp(first, (x, y), along)
+        seconds = gradir.grad(weighted, argnums=(0, 1))(x, y)
+        made = (*gradients, along_value, *seconds, *along_gradients, at)
         selections = Selections()
         value_of(steps, selections, x, y)
         return (*made, *selections.seen) if pick is gnp.where else made

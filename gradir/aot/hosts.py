@@ -5,13 +5,13 @@ The call is that of `native_operators.py`; a failure goes to the status, with th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from gradir.aot.abi import MESSAGE, STATUS, Struct
 from gradir.aot.code import Code, constant_texts
 from gradir.aot.entry import TABLE_STATUS
 from gradir.aot.objects import ObjectCode, Symbol
-from gradir.aot.program import PlacedMessage
+from gradir.aot.program import CompiledFunction, PlacedMessage
 from gradir.aot.records import DataRecords
 from gradir.codegen.text.callback_functions import ACTIONS, HOST_RECORDS, HOST_SYMBOL
 from gradir.codegen.text.kernel import ERROR_CODE
@@ -113,3 +113,15 @@ def library_of(function: NativeFunction) -> str:
     """The name by which the loader looks for that library."""
     assert function.source is not None
     return function.source[0].replace("\\", "/").rpartition("/")[2]
+
+
+def operator_files(functions: Iterable[CompiledFunction]) -> list[str]:
+    """The libraries of the native operators of functions, as they were named."""
+    blocks = [
+        call.operator.native
+        for function in functions
+        for level in function.levels
+        for call in level.calls
+        if call.operator is not None and call.operator.native is not None
+    ]
+    return [block.function.source[0] for block in blocks if block.function.source is not None]

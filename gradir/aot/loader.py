@@ -12,7 +12,9 @@ an array, or None, for each result: C-contiguous, aligned, writable. Many thread
 from __future__ import annotations
 
 import ctypes
+import operator
 import os
+import platform
 import struct
 import threading
 from collections.abc import Sequence
@@ -175,6 +177,12 @@ class Function:
         level: int = 0,
         status: StatusStruct | None = None,
     ) -> tuple[Any, ...]:
+        threads = _as_number(threads, f"{self.name}: threads")
+        if not 0 <= _as_number(level, f"{self.name}: level") <= len(self.levels):
+            known = ", ".join(f"{k} ({name})" for k, name in enumerate(self.levels, 1))
+            raise LibraryError(f"{self.name}: level: expected 0 for the best, {known}, got {level}")
+        if not (status is None or isinstance(status, StatusStruct)):
+            raise LibraryError(f"{self.name}: status: expected a StatusStruct, got {status!r}")
         read = self._read(arrays)
         made = self._made(out)
         state = self._local.__dict__
@@ -227,16 +235,16 @@ class Library:
 
     def __init__(self, path: str):
         self.path = path
+        names = set(_ElfFile(path).names())
+        self.functions = tuple(
+            sorted(n for n in names if {f"{n}_info", f"{n}_workspace_bytes"} <= names)
+        )
+        if not self.functions:
+            raise LibraryError(f"{path}: has no functions of gradir's")
         try:
             self._library = ctypes.CDLL(_name_of_file(path))
         except OSError as error:
             raise LibraryError(f"{path}: cannot be loaded: {error}") from None
-        names = sorted(_exported(path))
-        self.functions = tuple(
-            name for name in names if {f"{name}_info", f"{name}_workspace_bytes"} <= set(names)
-        )
-        if not self.functions:
-            raise LibraryError(f"{path}: has no functions of gradir's")
         self._made = {name: Function(self._library, name) for name in self.functions}
 
     def __getattr__(self, name: str) -> Function:
@@ -275,7 +283,13 @@ def _name_of_file(path: str) -> str:
 
 def load_library(path: str | os.PathLike[str]) -> Library:
     """The functions of a shared library that gradir has compiled. Raises LibraryError."""
-    return Library(os.path.abspath(os.fspath(path)))
+    try:
+        name = os.path.abspath(os.fsdecode(path))
+    except TypeError:
+        raise LibraryError(f"path: expected the name of a file, got {path!r}") from None
+    if "\0" in name:
+        raise LibraryError(f"path: expected the name of a file, got {name!r}")
+    return Library(name)
 
 
 def _symbol(library: ctypes.CDLL, name: str) -> Any:
@@ -284,7 +298,7 @@ def _symbol(library: ctypes.CDLL, name: str) -> Any:
 
 
 def _text(data: Any) -> str:
-    return (data or b"").decode()
+    return (data or b"").decode(errors="replace")
 
 
 def _array_info(info: ArrayInfoStruct) -> ArrayInfo:
@@ -317,15 +331,29 @@ def _as_array(value: Any, info: ArrayInfo, place: str) -> Any:
     """Numbers of Python's, alone or in lists, as an array that has their values."""
     try:
         array = np.asarray(value)
-        fits = np.can_cast(array.dtype, info.dtype, "same_kind") or info.dtype.kind == "V"
+        # whole numbers are int64 to NumPy, also those for unsigned arguments: their values decide
+        whole = info.dtype.kind in "iu" and array.dtype.kind in "iu"
+        fits = whole or np.can_cast(array.dtype, info.dtype, "same_kind") or info.dtype.kind == "V"
         made = array.astype(info.dtype) if fits else array
+        is_same = not whole or np.array_equal(made, array)
     except (TypeError, ValueError, OverflowError) as error:
         raise LibraryError(
             f"{place}: expected {info}, got {type(value).__name__}: {error}"
         ) from None
-    if info.dtype.kind in "iub" and not np.array_equal(made, array):
+    if not is_same:
         raise LibraryError(f"{place}: {value!r} does not fit {DTYPES[info.number]}")
     return made
+
+
+def _as_number(value: Any, name: str) -> int:
+    """An option of a call, which is an i32 in C."""
+    try:
+        found = operator.index(value)
+    except TypeError:
+        found = -1
+    if not 0 <= found < 1 << 31:
+        raise LibraryError(f"{name}: expected a number from 0 on, got {value!r}")
+    return found
 
 
 def _check_output(array: Any, info: ArrayInfo, place: str) -> None:
@@ -359,23 +387,88 @@ def _failure(status: StatusStruct, code: int) -> str:
     return text
 
 
-def _exported(path: str) -> list[str]:
-    """The names that a library has for others, in the ELF file's table of them."""
-    with open(path, "rb") as file:
-        data = file.read()
-    if not data.startswith(b"\x7fELF\x02\x01"):
-        raise LibraryError(f"{path}: expected an ELF file of 64 bits")
-    table, size, count = *struct.unpack_from("<Q", data, 40), *struct.unpack_from("<HH", data, 58)
-    sections = [struct.unpack_from("<IIQQQQIIQQ", data, table + k * size) for k in range(count)]
-    names: list[str] = []
-    for _, kind, _, _, offset, length, link, _, _, _ in sections:
-        if kind != 11:  # SHT_DYNSYM
-            continue
-        strings = sections[link][4]
-        for name, _, _, section, _, _ in struct.iter_unpack(
-            "<IBBHQQ", data[offset : offset + length]
-        ):
-            if section:
-                place = strings + name
-                names.append(data[place : data.index(b"\0", place)].decode())
-    return names
+# ELF files.
+
+_MACHINES = {"x86_64": 62, "AMD64": 62, "aarch64": 183, "arm64": 183}
+_SHARED, _LOADED, _DYNAMIC, _DYNAMIC_SYMBOLS, _WITHOUT_BYTES = 3, 1, 2, 11, 8
+"""Types of ELF files, segments and sections."""
+
+
+class _ElfFile:
+    """The parts of a shared library, each of which is there in full. Raises LibraryError.
+
+    The system's loader believes what a file says: with a part of it missing it ends the process.
+    """
+
+    def __init__(self, path: str):
+        self._path = path
+        try:
+            with open(path, "rb") as file:
+                self._data = file.read()
+        except OSError as error:
+            raise LibraryError(f"{path}: cannot be read: {error.strerror or error}") from None
+        if not self._data.startswith(b"\x7fELF\x02\x01"):
+            raise LibraryError(f"{path}: expected an ELF file of 64 bits")
+        if len(self._data) < 64:
+            raise self._truncated(64)
+        kind, machine = struct.unpack_from("<HH", self._data, 16)
+        if kind != _SHARED:
+            raise LibraryError(f"{path}: expected a shared library, got ELF type {kind}")
+        own = _MACHINES.get(platform.machine(), machine)
+        if machine != own:
+            raise LibraryError(
+                f"{path}: is for another processor: ELF machine {machine}, this one is {own}"
+            )
+        self._check_segments()
+
+    def names(self) -> list[str]:
+        """The names that the library has for others."""
+        # flags, address, entry size and alignment of a section are of no interest
+        sections = self._table(40, 58, "<4xI16xQQI4x16x")
+        found: list[str] = []
+        for kind, offset, length, link in sections:
+            if kind != _DYNAMIC_SYMBOLS:
+                continue
+            if link >= len(sections):
+                raise self._damaged(f"section {link} is missing")
+            _, strings, size, _ = sections[link]
+            texts = self._part(strings, size)
+            for name, section in struct.iter_unpack("<I2xH16x", self._part(offset, length)):
+                if section:
+                    end = texts.find(b"\0", name)
+                    if end < 0:
+                        raise self._damaged("a name has no end")
+                    found.append(texts[name:end].decode(errors="replace"))
+        return found
+
+    def _check_segments(self) -> None:
+        segments = self._table(32, 54, "<I4xQ16xQ16x")
+        for _, offset, length in segments:
+            self._part(offset, length)
+        kinds = [kind for kind, _, _ in segments]
+        if _LOADED not in kinds or _DYNAMIC not in kinds:
+            raise self._damaged("it has no segments to load")
+
+    def _table(self, place: int, sizes: int, form: str) -> list[Any]:
+        """The rows of the table whose place is at `place`, and whose sizes at `sizes`."""
+        (start,) = struct.unpack_from("<Q", self._data, place)
+        size, count = struct.unpack_from("<HH", self._data, sizes)
+        if count and size != struct.calcsize(form):
+            raise self._damaged(f"a table has rows of {size} bytes")
+        rows = list(struct.iter_unpack(form, self._part(start, count * size)))
+        if sizes == 58:
+            rows = [row if row[0] != _WITHOUT_BYTES else (row[0], 0, 0, row[3]) for row in rows]
+        return rows
+
+    def _part(self, start: int, length: int) -> bytes:
+        if start + length > len(self._data):
+            raise self._truncated(start + length)
+        return self._data[start : start + length]
+
+    def _truncated(self, size: int) -> LibraryError:
+        return LibraryError(
+            f"{self._path}: is not complete: expected {size} bytes at least, got {len(self._data)}"
+        )
+
+    def _damaged(self, text: str) -> LibraryError:
+        return LibraryError(f"{self._path}: is damaged: {text}")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from gradir.aot.abi import MESSAGE, STATUS, Struct
+from gradir.aot.abi import MESSAGE, STATUS
 from gradir.aot.code import Code, constant_texts
 from gradir.aot.entry import TABLE_STATUS
 from gradir.aot.objects import ObjectCode, Symbol
@@ -20,12 +20,12 @@ from gradir.codegen.text.native_operators import (
     NATIVE_DECLARATION,
     native_function,
 )
+from gradir.codegen.text.structs import Struct
 from gradir.codegen.text.table import RAISED, TABLE_ERROR, TABLE_STOP
 from gradir.runtime.host_calls import HostCall
 from gradir.runtime.native_functions import NativeFunction
 
 # As programs have it, but that `object` points to a FAILURE in place of an object of Python's.
-RECORD = Struct("host_record", tuple(HOST_RECORD.items()))
 FAILURE = Struct("failure", (*MESSAGE.fields, ("place", "i64")))
 """A message, and where the operator's own text is in the block of a call."""
 
@@ -35,21 +35,20 @@ def host_function() -> str:
     texts: dict[str, str] = {}
     f = Code(texts)
     number = f.emit(f"udiv i64 %number, {ACTIONS}")
-    record = f.entry_of(RECORD, "%records", number)
-    function = f.field(RECORD, record, "function")
-    size = f.field(RECORD, record, "block_size")
+    record = f.entry_of(HOST_RECORD, "%records", number)
+    function = f.field(HOST_RECORD, record, "function")
+    size = f.field(HOST_RECORD, record, "block_size")
     block = f.emit(f"alloca i8, i64 {size}, align 16")
     given = f"ptr {function}, ptr {block}, ptr {record}, ptr %buffers"
     code = f.call("i32", "@native", given)
     stop = f.address("i64", "%table", TABLE_STOP)
     with f.when(f.emit(f"icmp ne i32 {code}, 0")):
-        failure = f.field(RECORD, record, "object")
+        failure = f.field(HOST_RECORD, record, "object")
         f.line(f"%status = load ptr, ptr {f.address('i64', '%table', TABLE_STATUS)}")
         for name in ("file", "op"):
             f.put(STATUS, "%status", name, f.field(FAILURE, failure, name))
         for name in ("line", "column"):
-            short = f.emit(f"trunc i64 {f.field(FAILURE, failure, name)} to i32")
-            f.put(STATUS, "%status", name, short)
+            f.put_number(STATUS, "%status", name, f.field(FAILURE, failure, name))
         told = f.address("i8", block, f.field(FAILURE, failure, "place"))
         text = f"ptr {f.field(FAILURE, failure, 'text')}"
         f.tell("operator_failed", "%s: %s (%d)", [text, f"ptr {told}", f"i32 {code}"])
@@ -67,7 +66,7 @@ def host_records(calls: Sequence[HostCall], machine: int) -> ObjectCode:
     """The array of records that the objects of a program refer to."""
     records = DataRecords(machine)
     rows = [_row(call, records) for call in calls]
-    records.structs(RECORD, rows, HOST_RECORDS, is_global=True)
+    records.structs(HOST_RECORD, rows, HOST_RECORDS, is_global=True)
     return records.object_code()
 
 

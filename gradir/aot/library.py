@@ -12,6 +12,7 @@ from gradir.aot.abi import (
     ABI,
     ARRAY_INFO,
     BLOCK_BYTES,
+    CHECK,
     CONSTANT,
     FUNCTION,
     GROWING,
@@ -26,6 +27,7 @@ from gradir.aot.hosts import host_function, host_records, library_of, symbol_of
 from gradir.aot.linker import Image, Unit, link
 from gradir.aot.objects import ObjectCode, Symbol, read_object
 from gradir.aot.program import ArrayRole, CompiledFunction, LevelCode, PlacedMessage
+from gradir.aot.quick_checks import ends_of, meetings_of
 from gradir.aot.records import DataRecords, Value
 from gradir.aot.threads import GROW, grow_function
 from gradir.codegen.driver import pool
@@ -196,8 +198,35 @@ def _records(
             ],
         )
         row: dict[str, Value] = {"info": info, "programs": programs, "grow": grow}
+        row |= _quick_checks(function, records)
         records.structs(FUNCTION, [row], f"{function.name}.record", is_global=True)
     return records.object_code()
+
+
+def _quick_checks(function: CompiledFunction, records: DataRecords) -> dict[str, Value]:
+    """What the quick checks of a call read."""
+    arrays = *function.inputs, *function.results
+    workspace = workspace_bytes(function)
+    sizes = [*(a.spec.nbytes for a in arrays), workspace]
+    written = sizes[len(function.inputs) :]
+    return {
+        "checks": records.structs(CHECK, [_check(a, records) for a in arrays]),
+        "ends": records.halves(ends_of(sizes)),
+        "meetings": meetings_of(sizes, written),
+    }
+
+
+def _check(array: ArrayRole, records: DataRecords) -> dict[str, Value]:
+    said = _array(array, records)
+    rank, dtype, alignment = (said[name] for name in ("rank", "dtype", "alignment"))
+    assert isinstance(rank, int) and isinstance(dtype, int) and isinstance(alignment, int)
+    return {
+        "size": said["size"],
+        "kind": rank | dtype << 32,
+        "shape": said["shape"],
+        "low": alignment - 1,
+        "request": array.request,
+    }
 
 
 def _info(function: CompiledFunction, records: DataRecords, threads: int, version: str) -> Symbol:

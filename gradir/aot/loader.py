@@ -48,75 +48,50 @@ class LibraryError(Exception):
         self.code = code
 
 
+_I32, _I64, _POINTER, _TEXT = ctypes.c_int32, ctypes.c_int64, ctypes.c_void_p, ctypes.c_char_p
+
+
+def _fields(**types: Any) -> list[tuple[str, Any]]:
+    return [*types.items()]
+
+
 class ArrayStruct(ctypes.Structure):
     """gradir_array."""
 
-    _fields_ = [
-        ("data", ctypes.c_void_p),
-        ("shape", ctypes.c_void_p),
-        ("size", ctypes.c_int64),
-        ("rank", ctypes.c_int32),
-        ("dtype", ctypes.c_int32),
-        ("request", ctypes.c_int32),
-        ("reserved", ctypes.c_int32),
-    ]
+    _fields_ = _fields(
+        data=_POINTER, shape=_POINTER, size=_I64, rank=_I32, dtype=_I32, request=_I32,
+        reserved=_I32,
+    )  # fmt: skip
 
 
 class StatusStruct(ctypes.Structure):
     """gradir_status."""
 
-    _fields_ = [
-        ("abi", ctypes.c_int32),
-        ("threads", ctypes.c_int32),
-        ("level", ctypes.c_int32),
-        ("stop", ctypes.c_int32),
-        ("workspace_bytes", ctypes.c_size_t),
-        ("allocator", ctypes.c_void_p),
-        ("code", ctypes.c_int32),
-        ("used_level", ctypes.c_int32),
-        ("argument", ctypes.c_int32),
-        ("line", ctypes.c_int32),
-        ("column", ctypes.c_int32),
-        ("reserved", ctypes.c_int32),
-        ("op", ctypes.c_char_p),
-        ("file", ctypes.c_char_p),
-        ("message", ctypes.c_char * MESSAGE_BYTES),
-    ]
+    _fields_ = _fields(
+        abi=_I32, threads=_I32, level=_I32, stop=_I32, workspace_bytes=ctypes.c_size_t,
+        allocator=_POINTER, code=_I32, used_level=_I32, argument=_I32, line=_I32, column=_I32,
+        reserved=_I32, op=_TEXT, file=_TEXT, message=ctypes.c_char * MESSAGE_BYTES,
+    )  # fmt: skip
 
 
 class ArrayInfoStruct(ctypes.Structure):
     """gradir_array_info."""
 
-    _fields_ = [
-        ("name", ctypes.c_char_p),
-        ("shape", ctypes.POINTER(ctypes.c_int64)),
-        ("size", ctypes.c_int64),
-        ("bytes", ctypes.c_int64),
-        ("rank", ctypes.c_int32),
-        ("dtype", ctypes.c_int32),
-        ("request", ctypes.c_int32),
-        ("alignment", ctypes.c_int32),
-    ]
+    _fields_ = _fields(
+        name=_TEXT, shape=ctypes.POINTER(_I64), size=_I64, bytes=_I64, rank=_I32, dtype=_I32,
+        request=_I32, alignment=_I32,
+    )  # fmt: skip
 
 
 class InfoStruct(ctypes.Structure):
     """gradir_info."""
 
-    _fields_ = [
-        ("abi", ctypes.c_int32),
-        ("threads", ctypes.c_int32),
-        ("version", ctypes.c_char_p),
-        ("name", ctypes.c_char_p),
-        ("inputs", ctypes.POINTER(ArrayInfoStruct)),
-        ("outputs", ctypes.POINTER(ArrayInfoStruct)),
-        ("n_in", ctypes.c_int32),
-        ("n_out", ctypes.c_int32),
-        ("n_levels", ctypes.c_int32),
-        ("grows", ctypes.c_int32),
-        ("workspace_bytes", ctypes.c_size_t),
-        ("levels", ctypes.POINTER(ctypes.c_char_p)),
-        ("level_bytes", ctypes.POINTER(ctypes.c_size_t)),
-    ]
+    _fields_ = _fields(
+        abi=_I32, threads=_I32, version=_TEXT, name=_TEXT, inputs=ctypes.POINTER(ArrayInfoStruct),
+        outputs=ctypes.POINTER(ArrayInfoStruct), n_in=_I32, n_out=_I32, n_levels=_I32, grows=_I32,
+        workspace_bytes=ctypes.c_size_t, levels=ctypes.POINTER(_TEXT),
+        level_bytes=ctypes.POINTER(ctypes.c_size_t),
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -128,6 +103,7 @@ class ArrayInfo:
     dtype: np.dtype[Any]
     request: int
     number: int  # of the dtype, in C
+    nbytes: int
 
     def __str__(self) -> str:
         return f"{DTYPES[self.number]} array of shape {self.shape}"
@@ -136,11 +112,14 @@ class ArrayInfo:
 class Function:
     """A function of a library; `function(*arrays)` gives a tuple of arrays.
 
-    Options of a call: `out`; `threads`, the most threads; `level`, the highest of `levels` that may
-    run, counted from 1, 0 for the best of this processor; `status`, a StatusStruct of which another
-    thread may set `stop` to 1: that ends the call at its next look, in a long loop. Raises
-    LibraryError. `workspace_bytes` is the memory of a call beside arguments and results, of which
-    each thread of Python's keeps its own.
+    Options of a call: `out`; `requests`, for each result WRITE, NULL if it is not wanted (it is
+    None then), or ADD to add it to what is in `out`; `threads`, the most threads; `level`, the
+    highest of `levels` that may run, counted from 1, 0 for the best of this processor; `status`, a
+    StatusStruct of which another thread may set `stop` to 1: that ends the call at its next look,
+    in a long loop. An array of `out` may be one of the arguments. Raises LibraryError.
+
+    `workspace_bytes` is the memory of a call beside arguments and results, of which each thread of
+    Python's keeps its own.
     """
 
     def __init__(self, library: ctypes.CDLL, name: str):
@@ -173,6 +152,7 @@ class Function:
         self,
         *arrays: Any,
         out: Any = None,
+        requests: Sequence[int] | None = None,
         threads: int = 1,
         level: int = 0,
         status: StatusStruct | None = None,
@@ -183,26 +163,57 @@ class Function:
             raise LibraryError(f"{self.name}: level: expected 0 for the best, {known}, got {level}")
         if not (status is None or isinstance(status, StatusStruct)):
             raise LibraryError(f"{self.name}: status: expected a StatusStruct, got {status!r}")
+        asked = self._requests(requests)
         read = self._read(arrays)
-        made = self._made(out)
-        state = self._local.__dict__
-        if "workspace" not in state:
-            state["memory"] = np.empty(self.workspace_bytes + ALIGNMENT, np.uint8)
-            start = state["memory"].ctypes.data
-            state["workspace"] = -(-start // ALIGNMENT) * ALIGNMENT
-            state["status"] = StatusStruct()
+        made = self._made(out, asked)
+        given, kept = _structs(read, self.inputs, [NULL] * len(read))
+        written, also_kept = _structs(made, self.outputs, asked)
+        size = self.workspace_bytes + self._room(read, made, asked)
+        workspace, own = self._memory(size)
         if status is None:
-            status = state["status"]
+            status = own
             status.stop = 0
         status.abi, status.threads, status.level = ABI, threads, level
-        status.workspace_bytes = self.workspace_bytes
-        given, kept = _structs(read, self.inputs)
-        written, also_kept = _structs(made, self.outputs)
-        code = self._call(given, written, state["workspace"], ctypes.addressof(status))
+        status.workspace_bytes = size
+        code = self._call(given, written, workspace, ctypes.addressof(status))
         del kept, also_kept
         if code:
             raise LibraryError(_failure(status, code), code)
         return tuple(made)
+
+    def _requests(self, given: Sequence[int] | None) -> list[int]:
+        if given is None:
+            return [info.request for info in self.outputs]
+        if not isinstance(given, (tuple, list)) or len(given) != len(self.outputs):
+            raise LibraryError(f"{self.name}: requests: expected {len(self.outputs)} entries")
+        for k, (request, info) in enumerate(zip(given, self.outputs, strict=True)):
+            known = (ADD,) if info.request == ADD else (NULL, WRITE, ADD)
+            if request not in known:
+                raise LibraryError(
+                    f"{self.name}: requests[{k}] ({info.name}): expected one of {known}, "
+                    f"got {request!r}"
+                )
+        return [*given]
+
+    def _room(self, read: Sequence[Any], made: Sequence[Any], requests: Sequence[int]) -> int:
+        """The bytes of results that are not written in their place."""
+        taken = {array.ctypes.data for array in read}
+        moved = [
+            info
+            for array, info, request in zip(made, self.outputs, requests, strict=True)
+            if request != info.request or array.ctypes.data in taken
+        ]
+        return sum(-(-info.nbytes // ALIGNMENT) * ALIGNMENT for info in moved)
+
+    def _memory(self, size: int) -> tuple[int, StatusStruct]:
+        """The workspace and the status of this thread of Python's."""
+        state = self._local.__dict__
+        if state.get("size", -1) < size:
+            state["size"], state["memory"] = size, np.empty(size + ALIGNMENT, np.uint8)
+            start = state["memory"].ctypes.data
+            state["workspace"] = -(-start // ALIGNMENT) * ALIGNMENT
+            state["status"] = StatusStruct()
+        return state["workspace"], state["status"]
 
     def _read(self, arrays: Sequence[Any]) -> list[Any]:
         if len(arrays) != len(self.inputs):
@@ -215,18 +226,26 @@ class Function:
             for k, (array, info) in enumerate(zip(arrays, self.inputs, strict=True))
         ]
 
-    def _made(self, out: Any) -> list[Any]:
+    def _made(self, out: Any, requests: Sequence[int]) -> list[Any]:
+        """An array for each result; None for one that is not wanted."""
         entries = [None] * len(self.outputs) if out is None else out
         if not isinstance(entries, (tuple, list)) or len(entries) != len(self.outputs):
             raise LibraryError(f"{self.name}: out: expected {len(self.outputs)} entries")
         found: list[Any] = []
-        for k, (entry, info) in enumerate(zip(entries, self.outputs, strict=True)):
+        for k, (entry, info, request) in enumerate(
+            zip(entries, self.outputs, requests, strict=True)
+        ):
             place = f"{self.name}: out[{k}] ({info.name})"
-            if entry is None and info.request == ADD:
-                raise LibraryError(f"{place}: expected the array whose contents are read, a {info}")
-            found.append(np.empty(info.shape, info.dtype) if entry is None else entry)
-            if entry is not None:
+            if request == NULL:
+                if entry is not None:
+                    raise LibraryError(f"{place}: expected None for a result that is not wanted")
+            elif entry is not None:
                 _check_output(entry, info, place)
+            elif request == ADD:
+                raise LibraryError(f"{place}: expected the array whose contents are read, a {info}")
+            else:
+                entry = np.empty(info.shape, info.dtype)
+            found.append(entry)
         return found
 
 
@@ -303,7 +322,9 @@ def _text(data: Any) -> str:
 
 def _array_info(info: ArrayInfoStruct) -> ArrayInfo:
     shape = tuple(int(info.shape[k]) for k in range(info.rank))
-    return ArrayInfo(_text(info.name), shape, _dtype(info.dtype), info.request, info.dtype)
+    return ArrayInfo(
+        _text(info.name), shape, _dtype(info.dtype), info.request, info.dtype, int(info.bytes)
+    )
 
 
 def _dtype(number: int) -> np.dtype[Any]:
@@ -365,16 +386,20 @@ def _check_output(array: Any, info: ArrayInfo, place: str) -> None:
         raise LibraryError(f"{place}: expected a C-contiguous, aligned and writable array")
 
 
-def _structs(arrays: Sequence[Any], infos: Sequence[ArrayInfo]) -> tuple[Any, list[Any]]:
+def _structs(
+    arrays: Sequence[Any], infos: Sequence[ArrayInfo], requests: Sequence[int]
+) -> tuple[Any, list[Any]]:
     """The structures of arrays, and what must outlive the call."""
     kept: list[Any] = []
     made = (ArrayStruct * max(len(arrays), 1))()
-    for k, (array, info) in enumerate(zip(arrays, infos, strict=True)):
+    for k, (array, info, request) in enumerate(zip(arrays, infos, requests, strict=True)):
+        if array is None:  # not wanted
+            continue
         shape = (ctypes.c_int64 * max(len(info.shape), 1))(*info.shape)
         kept.append(shape)
         made[k] = ArrayStruct(
             array.ctypes.data, ctypes.addressof(shape), array.size, array.ndim, info.number,
-            info.request,
+            request,
         )  # fmt: skip
     return made, kept
 

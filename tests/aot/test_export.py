@@ -290,7 +290,7 @@ def test_arguments_that_do_not_fit(tmp_path: Path) -> None:
         ([out[::2]], r"out\[0\] \(z\): expected a C-contiguous, aligned and writable array"),
         ([[1.0] * 4], r"out\[0\] \(z\): expected a NumPy float32 array of shape \(4,\), got list"),
         ([None, None], "out: expected 1 entries"),
-        ([x], r"f: out\[0\] shares memory with in\[0\]"),
+        ([x.view()[:0]], "expected float32 array of shape"),
     ):
         with pytest.raises(LibraryError, match=text):
             f(x, y, out=wrong)

@@ -18,6 +18,7 @@ from gradir.aot.files import linked_by, write_files
 from gradir.aot.header import check_names, description, header
 from gradir.aot.hosts import operator_files
 from gradir.aot.library import build_image, exported, is_parallel
+from gradir.aot.mpi import LIBRARIES, MpiLibrary
 from gradir.aot.program import CompiledFunction, compiled_function, targets_of
 from gradir.api import Module
 from gradir.codegen.text.target import MachineTarget, host_is_arm
@@ -73,6 +74,7 @@ def export_library(
     threads: int = 1,
     kind: Literal["shared", "object", "static"] = "shared",
     linker: str | None = None,
+    mpi: str = "mpich",
 ) -> ExportedLibrary:
     """Write functions as native code for programs without Python: a library for C, and its header.
 
@@ -86,7 +88,8 @@ def export_library(
     relocatable object, "static" an archive with it. `targets` are levels, of which a call uses the
     best that the processor has: by default x86-64, x86-64-v3 and x86-64-v4, or aarch64. `threads`
     are the most threads of a call. `linker` is a command, such as "gcc" or "zig cc", that links in
-    place of gradir. Raises PassError and CompileError for programs that need this process, such as
+    place of gradir. `mpi` says whose functions collectives call: "mpich" and its kin, "openmpi", or
+    "abi", the ABI of MPI 5. Raises PassError and CompileError for what needs this process, such as
     calls of Python functions, and FileError; no file is written half.
     """
     place = _place(path)
@@ -97,6 +100,8 @@ def export_library(
     if not isinstance(threads, int) or not 1 <= threads <= MAX_THREADS:
         raise ArgumentError(f"threads: a number from 1 to {MAX_THREADS} expected, got {threads!r}")
     chosen = targets_of(levels, host_is_arm())
+    if mpi not in LIBRARIES:
+        raise ArgumentError(f"mpi: one of {', '.join(LIBRARIES)} expected, got {mpi!r}")
     wanted = _wanted(function, arguments, functions)
     check_names([each.name for each in wanted])
     outputs = output_files(place)
@@ -104,7 +109,7 @@ def export_library(
     with paused_gc():
         made = [_compiled(each, chosen, threads) for each in wanted]
     refuse_inputs(outputs, operator_files(made))
-    files = _files(made, outputs, chosen, threads, kind, linker)
+    files = _files(made, outputs, chosen, threads, kind, linker, LIBRARIES[mpi])
     write_files(files)
     library, top, said = files
     return ExportedLibrary(library, top, said, tuple(each.name for each in made))
@@ -116,7 +121,7 @@ def _place(path: str | PathLike[str]) -> Path:
         place = Path(name)
     except TypeError:
         raise ArgumentTypeError(f"path: expected the name of a file, got {path!r}") from None
-    if not place.name or "\0" in str(name):
+    if not place.name or "\0" in name:
         raise ArgumentError(f"path: expected the name of a file, got {name!r}")
     return place
 
@@ -270,11 +275,12 @@ def _files(
     threads: int,
     kind: str,
     linker: str | None,
+    mpi: MpiLibrary,
 ) -> dict[Path, bytes]:
     """The library, the header and the description, with their paths."""
     place, top, said = outputs
     version = str(import_module("gradir").__version__)
-    image = build_image(functions, targets[0], threads, version)
+    image = build_image(functions, targets[0], threads, version, mpi)
     has_threads = threads > 1 and is_parallel(functions)
     if kind == "shared" and linker is None:
         data = write_library(image, place.name, has_threads)
@@ -283,7 +289,7 @@ def _files(
         if kind == "static":
             data = write_archive(f"{place.stem}.o", data, exported(functions))
         elif kind == "shared":
-            if any(level.calls for f in functions for level in f.levels):
+            if operator_files(functions):
                 raise CompileError(
                     "linker: only gradir's own knows the libraries of native operators"
                 )

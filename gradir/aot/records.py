@@ -77,6 +77,14 @@ class DataRecords:
         """Bytes with pointers at some places."""
         return self._with_pointers(data, pointers, name, False)
 
+    def mixed(
+        self, words: Sequence[int | Symbol | None], name: str, is_global: bool = False
+    ) -> Symbol:
+        """Words, numbers and pointers; None is null."""
+        data = struct.pack(f"<{len(words)}q", *(w if isinstance(w, int) else 0 for w in words))
+        pointers = {8 * k: w for k, w in enumerate(words) if isinstance(w, Symbol)}
+        return self._with_pointers(data, pointers, name, is_global)
+
     def _with_pointers(
         self, data: bytes, pointers: Mapping[int, Symbol | None], name: str, is_global: bool
     ) -> Symbol:

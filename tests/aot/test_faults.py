@@ -264,18 +264,19 @@ def test_headers_of_like_names_are_two(tmp_path: Path) -> None:
 def test_types_of_options(tmp_path: Path) -> None:
     path, module = tmp_path / "libf.so", gradir.parse(DOUBLE)
     wrong: Any
+    export: Any = gradir.export_library
     for wrong in (3, [3], {"f": 3}, {3: "f"}, b"f", [None]):
         with pytest.raises(ArgumentTypeError, match="functions: expected names of functions"):
-            gradir.export_library(module, path, functions=wrong)
+            export(module, path, functions=wrong)
     for wrong in (1.5, [3], b"x", True):
         with pytest.raises(ArgumentTypeError, match="targets: expected the names of levels"):
-            gradir.export_library(module, path, targets=wrong)
+            export(module, path, targets=wrong)
     for wrong in (3, ["gcc"], b"gcc"):
         with pytest.raises(ArgumentTypeError, match="linker: expected a command"):
-            gradir.export_library(module, path, linker=wrong)
+            export(module, path, linker=wrong)
     for wrong in (3, None, []):
         with pytest.raises(ArgumentTypeError, match="path: expected the name of a file"):
-            gradir.export_library(module, wrong)
+            export(module, wrong)
     assert [*tmp_path.iterdir()] == []
 
 

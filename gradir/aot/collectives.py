@@ -17,7 +17,7 @@ import numpy as np
 from gradir.aot.code import Code, constant_texts
 from gradir.aot.mpi import REQUEST_BYTES, STATUS_BYTES
 from gradir.codegen.text.structs import Struct
-from gradir.dialects.grad.host_call import COLLECTIVE, IN_REGION
+from gradir.dialects.grad.host_call import COLLECTIVE, IN_REGION, HostCallOp
 from gradir.runtime.arrays import ArraySpec, spec_of
 
 LARGEST_COUNT = (1 << 31) - 1
@@ -67,6 +67,12 @@ class CollectiveCall:
         return self.outputs[0] if self.kind in SUMMED else None
 
 
+def collective_place(site: Any) -> str:
+    """The place of a host call site, with the op's own name."""
+    kind, *_ = site.callee.split(":")
+    return site.place.replace(f"{HostCallOp.name} @{site.callee}", kind.removesuffix(IN_REGION))
+
+
 def collective_call(site: Any) -> CollectiveCall | str:
     """The collective of a host call site; or why a library cannot make it."""
     kind, group, *words = site.callee.removeprefix(COLLECTIVE).split(":")
@@ -78,7 +84,7 @@ def collective_call(site: Any) -> CollectiveCall | str:
         return "a library has no messages that are sent and received apart; use gradir.comm.permute"
     if any(spec.nbytes > LARGEST_COUNT for spec in (*inputs, *outputs)):
         return f"MPI counts to {LARGEST_COUNT}; divide the array"
-    return CollectiveCall(site.place, kind, tuple(words), inputs, outputs)
+    return CollectiveCall(collective_place(site), kind, tuple(words), inputs, outputs)
 
 
 def collective_function(kinds: Sequence[str], in_place: int) -> str:

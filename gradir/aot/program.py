@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
 from gradir.aot.abi import ADD, WRITE
-from gradir.aot.collectives import CollectiveCall, collective_call
+from gradir.aot.collectives import CollectiveCall, collective_call, collective_place
 from gradir.codegen.text.target import HOST, LEVELS, MachineTarget, target_of
 from gradir.compiler.compiler import native_code
 from gradir.compiler.pipeline import Machine
@@ -170,7 +170,7 @@ def _native_call(site: Any, functions: Mapping[str, HostFunction]) -> LibraryCal
     if is_collective(site):
         found = collective_call(site)
         if isinstance(found, str):
-            raise _refused(site.place, found)
+            raise _refused(collective_place(site), found)
         return found
     call = host_call_at(site, functions)
     operator = None if call.operator is None else call.operator.operator

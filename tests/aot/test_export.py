@@ -74,16 +74,6 @@ def test_calls_of_python_are_refused_at_the_op(tmp_path: Path) -> None:
     assert [*tmp_path.iterdir()] == []
 
 
-def test_collectives_are_refused_at_the_op(tmp_path: Path) -> None:
-    text = (
-        "func.func @f(%x: tensor<2xf64>) -> tensor<2xf64> {\n"
-        "  %0 = comm.all_reduce %x {ranks = 2} : tensor<2xf64>\n"
-        "  func.return %0 : tensor<2xf64>\n}"
-    )
-    with pytest.raises(CompileError, match=r"some.mlir:2:3: error: .*comm.all_reduce.*: a libr"):
-        export(gradir.parse(text, "some.mlir"), tmp_path)
-
-
 def test_dynamic_extents_are_refused_at_the_argument(tmp_path: Path) -> None:
     text = "func.func @f(%x: tensor<?xf32>) -> tensor<?xf32> {\n  func.return %x : tensor<?xf32>\n}"
     with pytest.raises(PassError, match=r"some.mlir:1:\d+: error: @f: a library needs static shap"):

@@ -50,25 +50,25 @@ declare i64 @{CPU_LEVEL}()
 
 
 @cache
-def entry_functions() -> str:
-    """The module, but for @gradir_cpu_level."""
+def entry_functions(grows: bool) -> str:
+    """The module, but for @gradir_cpu_level. `grows`: tapes of programs allocate memory."""
     texts: dict[str, str] = {}
     parts = [
         quick_functions(),
         check_functions(texts),
         result_functions(),
-        _fill_table(texts),
+        _fill_table(texts, grows),
         report(texts),
         report_program(texts),
-        memory_functions(texts),
-        _run(texts),
+        *([memory_functions(texts)] if grows else []),
+        _run(texts, grows),
         _call(texts),
         _poll(texts),
     ]
     return "\n".join([_DECLARED, constant_texts(texts), *parts])
 
 
-def _fill_table(texts: dict[str, str]) -> str:
+def _fill_table(texts: dict[str, str], grows: bool) -> str:
     """`@fill_table(info, program, in, out, workspace, status)`: the table of a call."""
     f = Code(texts)
     words = f.field(PROGRAM, "%program", "words")
@@ -95,18 +95,14 @@ def _fill_table(texts: dict[str, str]) -> str:
         word = f.field(CONSTANT, constant, "word")
         data = f.field(CONSTANT, constant, "data")
         f.store("ptr", 1, f.address("i64", "%workspace", word), data)
-    with f.when(_grows(f)):
+    if grows:
         f.call("void", "@begin_growing", "ptr %program, ptr %workspace, ptr %status")
     f.ret()
     names = "ptr %info, ptr %program, ptr %in, ptr %out, ptr %workspace, ptr %status"
     return f.inlined("fill_table", names)
 
 
-def _grows(f: Code) -> str:
-    return f.emit(f"icmp ne i64 {f.field(PROGRAM, '%program', 'n_growing')}, 0")
-
-
-def _run(texts: dict[str, str]) -> str:
+def _run(texts: dict[str, str], grows: bool) -> str:
     """`@run(function, program, in, out, workspace, status)`: a call of a program."""
     f = Code(texts)
     info = f.field(FUNCTION, "%function", "info")
@@ -118,7 +114,7 @@ def _run(texts: dict[str, str]) -> str:
     with f.when(f.emit(f"and i1 {several}, {parallel}")):
         f.call("void", f.field(FUNCTION, "%function", "grow"), f"i64 {threads}")
     f.call("void", f.field(PROGRAM, "%program", "entry"), "ptr %workspace")
-    with f.when(_grows(f)):
+    if grows:
         f.call("void", "@free_grown", "ptr %program, ptr %workspace")
     error = f.load("i64", 1, f.address("i64", "%workspace", TABLE_ERROR))
     stop = f.load("i64", 1, f.address("i64", "%workspace", TABLE_STOP))

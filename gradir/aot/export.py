@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from gradir.aot.elf_library import write_library
 from gradir.aot.elf_object import write_archive, write_object
-from gradir.aot.files import linked_by, write_files
+from gradir.aot.files import linked_by, linker_words, write_files
 from gradir.aot.header import check_names, description, header
 from gradir.aot.hosts import operator_files
 from gradir.aot.library import build_image, exported, is_parallel
@@ -94,7 +94,8 @@ def export_library(
     """
     place = _place(path)
     levels = _levels(targets)
-    _refuse_foreign(place, levels, linker)
+    words = None if linker is None else linker_words(linker)
+    _refuse_foreign(place, levels or (), words or ())
     if kind not in KINDS:
         raise ArgumentError(f"kind: one of {', '.join(KINDS)} expected, got {kind!r}")
     if not isinstance(threads, int) or not 1 <= threads <= MAX_THREADS:
@@ -109,7 +110,7 @@ def export_library(
     with paused_gc():
         made = [_compiled(each, chosen, threads) for each in wanted]
     refuse_inputs(outputs, operator_files(made))
-    files = _files(made, outputs, chosen, threads, kind, linker, LIBRARIES[mpi])
+    files = _files(made, outputs, chosen, threads, kind, words, LIBRARIES[mpi])
     write_files(files)
     library, top, said = files
     return ExportedLibrary(library, top, said, tuple(each.name for each in made))
@@ -136,10 +137,13 @@ def _levels(targets: Sequence[str] | str | None) -> list[str] | None:
     return [*several]
 
 
-def _refuse_foreign(place: Path, targets: Sequence[str] | None, linker: str | None) -> None:
+def _refuse_foreign(place: Path, targets: Sequence[str], linker: Sequence[str]) -> None:
     """ArgumentError for formats that are not written here."""
+    # names of folders say nothing
+    asked = [*targets, *(Path(word).name for word in linker[:1])]
+    asked += [word for word in linker[1:] if "/" not in word]
     for format, (words, end) in _FOREIGN.items():
-        if place.name.endswith(end) or any(re.search(words, text) for text in targets or ()):
+        if place.name.endswith(end) or any(re.search(words, text) for text in asked):
             raise ArgumentError(
                 f"{place.name}: gradir writes ELF files for Linux; a {format} file needs an "
                 f"external linker{' for that format' if linker else ''}, and objects that are not "
@@ -274,7 +278,7 @@ def _files(
     targets: Sequence[MachineTarget],
     threads: int,
     kind: str,
-    linker: str | None,
+    linker: Sequence[str] | None,
     mpi: MpiLibrary,
 ) -> dict[Path, bytes]:
     """The library, the header and the description, with their paths."""
@@ -293,7 +297,7 @@ def _files(
                 raise CompileError(
                     "linker: only gradir's own knows the libraries of native operators"
                 )
-            data = linked_by(linker or "", data, place.name, has_threads)
+            data = linked_by(linker or (), data, place.name, has_threads)
     return {
         place: data,
         top: header(functions, top.name, threads).encode(),

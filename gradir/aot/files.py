@@ -7,7 +7,7 @@ import secrets
 import shlex
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -92,8 +92,8 @@ def _cannot_write(path: Path, error: OSError) -> FileError:
     return FileError(f"cannot write '{path}': {error.strerror or error}")
 
 
-def linked_by(command: str, data: bytes, name: str, threads: bool) -> bytes:
-    """The shared library that another linker makes of an object. CompileError where it fails."""
+def linker_words(command: str) -> list[str]:
+    """The words of a linker's command."""
     try:
         words = shlex.split(command)
     except (AttributeError, TypeError):
@@ -102,6 +102,11 @@ def linked_by(command: str, data: bytes, name: str, threads: bool) -> bytes:
         raise ArgumentError(f"linker: {error} in {command!r}") from None
     if not words:
         raise ArgumentError("linker: expected a command, such as gcc, clang or 'zig cc'")
+    return words
+
+
+def linked_by(words: Sequence[str], data: bytes, name: str, threads: bool) -> bytes:
+    """The shared library that another linker makes of an object. CompileError where it fails."""
     with tempfile.TemporaryDirectory() as folder:
         source, made = Path(folder) / "library.o", Path(folder) / "library.so"
         source.write_bytes(data)

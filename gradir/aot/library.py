@@ -126,7 +126,8 @@ def build_image(
                 objects.append(host_records(level.calls, machine, mpi))
             units.append(Unit(f"{function.name}.{level.level}.", objects))
     with_threads = threads > 1 and is_parallel(functions)
-    texts = [entry_functions(), cpu_functions(machine == elf.X86_64), _callers(functions)]
+    grows = any(level.code.program.growing for f in functions for level in f.levels)
+    texts = [entry_functions(grows), cpu_functions(machine == elf.X86_64), _callers(functions)]
     calls = [call for f in functions for level in f.levels for call in level.calls]
     kinds = sorted({call.kind for call in calls if isinstance(call, CollectiveCall)})
     if calls:

@@ -64,6 +64,17 @@ def test_file_names_with_words_of_other_systems(tmp_path: Path) -> None:
         gradir.export_library(lambda x: x * 2, tmp_path / "libf.dylib", X, functions="f")
     with pytest.raises(ArgumentError, match="expected the name of a file"):
         gradir.export_library(lambda x: x * 2, ".", X, functions="f")
+    for linker, format in (
+        ("zig cc -target aarch64-macos", "Mach-O"),
+        ("/opt/bin/x86_64-w64-mingw32-gcc", "PE"),
+        ("zig cc --target=x86_64-windows-gnu", "PE"),
+    ):
+        with pytest.raises(ArgumentError, match=f"a {format} file needs an external linker"):
+            gradir.export_library(lambda x: x * 2, tmp_path / "f.so", X, linker=linker)
+    with pytest.raises(CompileError, match="linker: /opt/darwin/no-linker cannot be run"):
+        gradir.export_library(
+            lambda x: x * 2, tmp_path / "f.so", X, functions="f", linker="/opt/darwin/no-linker"
+        )
     with pytest.raises(ArgumentError, match="linker: No closing quotation"):
         gradir.export_library(
             lambda x: x * 2, tmp_path / "libf.so", X, functions="f", linker="'gcc"

@@ -12,6 +12,7 @@ from aot_harness import RUNNABLE, assert_same_bits, exported, random_arrays
 
 import gradir
 import gradir.numpy as gnp
+from gradir.aot.library import build_image
 from gradir.aot.loader import (
     ADD,
     ALIGNMENT,
@@ -22,6 +23,8 @@ from gradir.aot.loader import (
     LibraryError,
     StatusStruct,
 )
+from gradir.aot.program import compiled_function
+from gradir.codegen.text.target import target_of
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -221,3 +224,25 @@ def test_addresses_that_are_alike_in_32_bits(tmp_path: Path) -> None:
     assert calls.run([*far, *near], 512) == 0
     assert calls.run([*far, *near], (1 << 32) + 512) == 0
     assert calls.run([*far, near[0], 0, *near[2:]], 128) == 8
+
+
+@pytest.mark.parametrize("bound", ["%ten", "%n"])
+def test_calls_allocate_nothing_unless_tapes_grow(bound: str) -> None:
+    """Such a library has no function that could."""
+    text = f"""
+    func.func @f(%x: tensor<4xf64>, %n: index) -> tensor<4xf64> {{
+      %zero = arith.constant 0 : index
+      %one = arith.constant 1 : index
+      %ten = arith.constant 10 : index
+      %y = scf.for %i = %zero to {bound} step %one iter_args(%c = %x) -> (tensor<4xf64>) {{
+        %s = array.sin %c : tensor<4xf64>
+        scf.yield %s : tensor<4xf64>
+      }}
+      func.return %y : tensor<4xf64>
+    }}"""
+    op = gradir.parse(text).gradient("f", mode="vjp").op
+    target = target_of(RUNNABLE[0])
+    made = compiled_function("f", "f_vjp", [op.clone()], {}, [target], 1)
+    found = {*build_image([made], target, 1, "0").imports}
+    wanted = {"realloc", "free"} if bound == "%n" else set[str]()
+    assert found & {"malloc", "calloc", "realloc", "aligned_alloc", "free", "mmap"} == wanted

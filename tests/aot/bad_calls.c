@@ -66,6 +66,8 @@ static void ask(void) {
     z[0] = 7, z[5] = 8;
     out[0].data = NULL, call("skipped", workspace);
     out[0].request = GRADIR_NULL, call("skipped", workspace);
+    out[0].shape = (const int64_t *)16, out[0].request = GRADIR_NULL, call("skipped", workspace);
+    out[0].shape = (const int64_t *)16, out[0].data = NULL, call("skipped", workspace);
     out[0] = (gradir_array){0}, call("skipped", workspace);
     printf("%g %g\n", z[0], z[5]);
     out[0].request = GRADIR_ADD, call("added", workspace);

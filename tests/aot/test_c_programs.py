@@ -117,6 +117,8 @@ no results: 3 f: out is NULL
 skipped: 0 0 
 skipped: 0 0 
 skipped: 0 0 
+skipped: 0 0 
+skipped: 0 0 
 7 8
 added: 0 0 
 9 15

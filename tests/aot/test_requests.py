@@ -112,8 +112,8 @@ def test_results_whose_contents_are_read(tmp_path: Path) -> None:
     g = np.arange(4.0)
     (found,) = f(g, out=[g])
     assert found is g and g.tolist() == [0, 0.5, 1, 1.5]
-    wrong: Any
-    for wrong in (NULL, WRITE, 3, "add"):
+    every: list[Any] = [NULL, WRITE, 3, "add"]
+    for wrong in every:
         with pytest.raises(LibraryError, match=r"requests\[0\] .*: expected one of \(2,\), got"):
             f(np.ones(4), out=[g], requests=[wrong])
     with pytest.raises(LibraryError, match="requests: expected 1 entries"):

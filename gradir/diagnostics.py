@@ -53,6 +53,11 @@ class Sources:
         self._texts[file] = text
         self._lines.pop(file, None)
 
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The names of the files."""
+        return tuple(self._texts)
+
     def beside(self, other: Sources) -> Sources:
         """The files of both; of one name, the file of the other."""
         return Sources(self._texts | other._texts)

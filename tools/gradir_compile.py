@@ -12,6 +12,7 @@ import traceback
 from collections.abc import Sequence
 
 from gradir.aot.export import export_library
+from gradir.aot.mpi import LIBRARIES
 from gradir.aot.program import LEVELS_OF_X86
 from gradir.codegen.text.target import LEVELS
 from gradir.diagnostics import Sources, printable
@@ -46,6 +47,7 @@ class CompileArguments(argparse.Namespace):
     target: str | None
     threads: int
     linker: str | None
+    mpi: str
     passes: str | None
     trust_input: bool
     traceback: bool
@@ -93,6 +95,12 @@ def parser() -> argparse.ArgumentParser:
         help="the most threads of a call, which the library starts itself; default: %(default)s",
     )
     add("--linker", metavar="COMMAND", help="link by this command: gcc, clang, 'zig cc'")
+    add(
+        "--mpi",
+        choices=[*LIBRARIES],
+        default="mpich",
+        help="the MPI library that collectives call; default: %(default)s",
+    )
     add("-p", "--passes", metavar="PIPELINE", help="run these passes first, as with gradir-opt -p")
     add(
         "--trust-input",
@@ -124,6 +132,7 @@ def compile_file(arguments: CompileArguments, sources: Sources) -> None:
         threads=arguments.threads,
         kind=kind,
         linker=arguments.linker,
+        mpi=arguments.mpi,
     )
 
 

@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 else:
     explain = lazy_function("gradir.debug", "explain")
 
-LIBRARY = ".so"
-"""How the files end that are loaded, not read."""
+LIBRARY = b"\x7fELF"
+"""How the files begin that are loaded, not read."""
 
 TIMER_REPEATS = 0.05
 """Seconds."""
@@ -87,7 +87,7 @@ def run(arguments: Arguments, sources: Sources) -> None:
     """Run the command line; adds the program's text to `sources`, for messages."""
     if arguments.interpret:
         _require_native(arguments)
-    if arguments.file.endswith(LIBRARY):
+    if _is_library(arguments.file):
         _run_library(arguments)
         return
     module = read_module(arguments.file, sources, arguments.trust_input)
@@ -120,6 +120,18 @@ def run(arguments: Arguments, sources: Sources) -> None:
     if profile is not None:
         texts += _profile_texts(profile, arguments)
     _print([*texts, *explanation])
+
+
+def _is_library(name: str) -> bool:
+    """Whether a file is a library, by its contents."""
+    # not a pipe, which can be read only once
+    if name == "-" or not os.path.isfile(name):
+        return False
+    try:
+        with open(name, "rb") as file:
+            return file.read(len(LIBRARY)) == LIBRARY
+    except OSError:
+        return False  # whoever reads it says why
 
 
 def _run_library(arguments: Arguments) -> None:

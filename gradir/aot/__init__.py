@@ -3,7 +3,9 @@
 export.py     what users call: programs in, files out
 program.py    a function at each level, and what cannot leave this process
 abi.py        the structures of gradir_abi.h
-entry.py      the code between a caller and a program, the same for all
+entry.py      the code between a caller and a program, the same for all, with its checks
+              (quick_checks.py, checks.py), what calls ask of results (results.py), tapes
+              (growth.py), failures (failures.py), operators and collectives (hosts.py)
 records.py    what that code reads: descriptions, messages, constants
 linker.py     objects to one image, which elf_library.py and elf_object.py write
 loader.py     calls a library from Python; a file by itself

@@ -5,12 +5,7 @@ A test compares the first with the header, as a C compiler lays it out.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cached_property
-from types import MappingProxyType
-
-from gradir.aot.elf import aligned
+from gradir.codegen.text.structs import Struct
 
 ABI = 1
 WORKSPACE_ALIGNMENT = 64
@@ -26,57 +21,23 @@ CODES = (
 NULL, WRITE, ADD = 0, 1, 2
 """Requests of arrays to write."""
 
-SIZES: Mapping[str, int] = MappingProxyType({"i32": 4, "i64": 8, "ptr": 8, "text": MESSAGE_BYTES})
-
-
-@dataclass(frozen=True)
-class Struct:
-    """A structure of C: its fields and their types, as LLVM has them; `text` is its message."""
-
-    name: str
-    fields: tuple[tuple[str, str], ...]
-
-    @cached_property
-    def offsets(self) -> Mapping[str, int]:
-        """The place of each field in bytes."""
-        found: dict[str, int] = {}
-        end = 0
-        for name, type_ in self.fields:
-            place = aligned(end, min(SIZES[type_], 8))
-            found[name], end = place, place + SIZES[type_]
-        return found
-
-    @cached_property
-    def types(self) -> Mapping[str, str]:
-        return dict(self.fields)
-
-    @cached_property
-    def size(self) -> int:
-        last, type_ = self.fields[-1]
-        return aligned(self.offsets[last] + SIZES[type_], 8)
-
-
-def _struct(name: str, /, **fields: str) -> Struct:
-    return Struct(name, tuple(fields.items()))
-
-
-ARRAY = _struct(
+ARRAY = Struct.of(
     "gradir_array",
     data="ptr", shape="ptr", size="i64", rank="i32", dtype="i32", request="i32", reserved="i32",
 )  # fmt: skip
-ALLOCATOR = _struct("gradir_allocator", resize="ptr", context="ptr")
-STATUS = _struct(
+ALLOCATOR = Struct.of("gradir_allocator", resize="ptr", context="ptr")
+STATUS = Struct.of(
     "gradir_status",
     abi="i32", threads="i32", level="i32", stop="i32", workspace_bytes="i64", allocator="ptr",
     code="i32", used_level="i32", argument="i32", line="i32", column="i32", reserved="i32",
-    op="ptr", file="ptr", message="text",
+    op="ptr", file="ptr", message=f"[{MESSAGE_BYTES} x i8]",
 )  # fmt: skip
-ARRAY_INFO = _struct(
+ARRAY_INFO = Struct.of(
     "gradir_array_info",
     name="ptr", shape="ptr", size="i64", bytes="i64", rank="i32", dtype="i32", request="i32",
     alignment="i32",
 )  # fmt: skip
-INFO = _struct(
+INFO = Struct.of(
     "gradir_info",
     **{"abi": "i32", "threads": "i32", "version": "ptr", "name": "ptr", "in": "ptr", "out": "ptr"},
     n_in="i32", n_out="i32", n_levels="i32", grows="i32", workspace_bytes="i64", levels="ptr",
@@ -85,23 +46,31 @@ INFO = _struct(
 PUBLIC = ARRAY, ALLOCATOR, STATUS, ARRAY_INFO, INFO
 """The structures of the headers."""
 
-# A function: `grow` starts threads, or is null in a library without them.
-FUNCTION = _struct("function", info="ptr", programs="ptr", grow="ptr")
+# A function: `grow` starts threads, or is null in a library without them. For its inputs and then
+# its results it has `checks` and `ends`, i32 that are added to addresses (quick_checks.py), and for
+# the workspace another one; `meetings` is the number of overlaps that is right.
+FUNCTION = Struct.of(
+    "function",
+    info="ptr", programs="ptr", grow="ptr", checks="ptr", ends="ptr", meetings="i64",
+)  # fmt: skip
+# What an array must be: `kind` is its rank, and its dtype in the upper half, `low` the bits of its
+# address that must be 0.
+CHECK = Struct.of("check", size="i64", kind="i64", shape="ptr", low="i64", request="i64")
 # A function at a level, for processors of `least` (the numbers of the psABI's levels). The table of
 # `words` words begins the workspace; `arena` is the place of the arena there, 0 for none. The words
 # from `first` on take the addresses of inputs and results.
-PROGRAM = _struct(
+PROGRAM = Struct.of(
     "program",
     entry="ptr", least="i64", workspace_bytes="i64", words="i64", first="i64", arena="i64",
     constants="ptr", n_constants="i64", growing="ptr", n_growing="i64", messages="ptr",
     is_parallel="i64",
 )  # fmt: skip
-CONSTANT = _struct("constant", word="i64", data="ptr")
+CONSTANT = Struct.of("constant", word="i64", data="ptr")
 # Memory that grows: its first word in the table, the bytes of a record, and the place in the
 # workspace of a block for the first one.
-GROWING = _struct("growing", word="i64", stride="i64", place="i64")
+GROWING = Struct.of("growing", word="i64", stride="i64", place="i64")
 # A message of a program, and its place: null and 0 where they are not known.
-MESSAGE = _struct("message", text="ptr", file="ptr", op="ptr", line="i64", column="i64")
+MESSAGE = Struct.of("message", text="ptr", file="ptr", op="ptr", line="i64", column="i64")
 # What stands before memory that grows: who gives it, and all its bytes; 0 in a workspace.
-BLOCK = _struct("block", allocator="ptr", bytes="i64")
+BLOCK = Struct.of("block", allocator="ptr", bytes="i64")
 BLOCK_BYTES = 16

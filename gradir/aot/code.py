@@ -1,39 +1,21 @@
-"""The writer of a library's own functions: fields of structures, and refusals with a message."""
+"""The writer of a library's own functions: refusals with a message, and constant texts."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gradir.aot.abi import CODES, MESSAGE_BYTES, STATUS, Struct
-from gradir.codegen.text.writer import FunctionWriter
+from gradir.aot.abi import CODES, MESSAGE_BYTES, STATUS
+from gradir.codegen.text.structs import StructWriter
 
 ATTRIBUTES = "nounwind"
 
 
-class Code(FunctionWriter):
+class Code(StructWriter):
     """Writes one function. `texts` are the constants of all of them, by their names."""
 
     def __init__(self, texts: dict[str, str]) -> None:
         super().__init__()
         self._texts = texts
-
-    def place(self, struct: Struct, base: str, name: str) -> str:
-        """The address of a field."""
-        return self.address("i8", base, struct.offsets[name])
-
-    def field(self, struct: Struct, base: str, name: str, wide: bool = True) -> str:
-        """What is in a field; an i32 as i64 where `wide`."""
-        kind = struct.types[name]
-        found = self.load(kind, 1, self.place(struct, base, name))
-        return self.emit(f"sext i32 {found} to i64") if wide and kind == "i32" else found
-
-    def put(self, struct: Struct, base: str, name: str, value: str) -> None:
-        """Write a field, of the field's own type."""
-        self.store(struct.types[name], 1, self.place(struct, base, name), value)
-
-    def entry_of(self, struct: Struct, base: str, number: str) -> str:
-        """The address of an entry of an array of structures."""
-        return self.address("i8", base, self.multiply(number, struct.size))
 
     def is_null(self, pointer: str) -> str:
         return self.emit(f"icmp eq ptr {pointer}, null")
@@ -65,10 +47,17 @@ class Code(FunctionWriter):
         self.branch(condition, wrong, on)
         self.label(wrong)
         if argument is not None:
-            short = self.emit(f"trunc i64 {argument} to i32")
-            self.put(STATUS, "%status", "argument", short)
+            self.put_number(STATUS, "%status", "argument", argument)
         self.tell(code, format, values)
         self.ret(f"i32 {CODES.index(code)}")
+        self.label(on)
+
+    def return_unless_0(self, code: str) -> None:
+        """Return a code of an i32 function that is not 0."""
+        failed, on = self.fresh("failed"), self.fresh("on")
+        self.branch(self.emit(f"icmp ne i32 {code}, 0"), failed, on)
+        self.label(failed)
+        self.ret(f"i32 {code}")
         self.label(on)
 
     def tell(self, code: str, format: str, values: Sequence[str]) -> None:
@@ -77,6 +66,10 @@ class Code(FunctionWriter):
         room = self.place(STATUS, "%status", "message")
         given = ", ".join([f"ptr {room}, i64 {MESSAGE_BYTES}, ptr {self.text_of(format)}", *values])
         self.line(f"call i32 (ptr, i64, ptr, ...) @snprintf({given})")
+
+    def inlined(self, name: str, parameters: str, result: str = "void") -> str:
+        """The definition of a function that is part of its caller."""
+        return self.define(name, parameters, f"{ATTRIBUTES} alwaysinline", result=result)
 
     def definition(self, name: str, parameters: str, result: str = "i32", linkage: str = "") -> str:
         return self.define(name, parameters, ATTRIBUTES, linkage=linkage, result=result)

@@ -14,9 +14,11 @@ from xdsl.dialects.builtin import ModuleOp
 
 from gradir.aot.elf_library import write_library
 from gradir.aot.elf_object import write_archive, write_object
-from gradir.aot.files import linked_by, write_files
+from gradir.aot.files import linked_by, linker_words, write_files
 from gradir.aot.header import check_names, description, header
+from gradir.aot.hosts import operator_files
 from gradir.aot.library import build_image, exported, is_parallel
+from gradir.aot.mpi import LIBRARIES, MpiLibrary
 from gradir.aot.program import CompiledFunction, compiled_function, targets_of
 from gradir.api import Module
 from gradir.codegen.text.target import MachineTarget, host_is_arm
@@ -72,6 +74,7 @@ def export_library(
     threads: int = 1,
     kind: Literal["shared", "object", "static"] = "shared",
     linker: str | None = None,
+    mpi: str = "mpich",
 ) -> ExportedLibrary:
     """Write functions as native code for programs without Python: a library for C, and its header.
 
@@ -85,38 +88,87 @@ def export_library(
     relocatable object, "static" an archive with it. `targets` are levels, of which a call uses the
     best that the processor has: by default x86-64, x86-64-v3 and x86-64-v4, or aarch64. `threads`
     are the most threads of a call. `linker` is a command, such as "gcc" or "zig cc", that links in
-    place of gradir. Raises PassError and CompileError for programs that need this process, such as
+    place of gradir. `mpi` says whose functions collectives call: "mpich" and its kin, "openmpi", or
+    "abi", the ABI of MPI 5. Raises PassError and CompileError for what needs this process, such as
     calls of Python functions, and FileError; no file is written half.
     """
-    place = Path(fspath(path))
-    if not place.name:
-        raise ArgumentError(f"path: expected the name of a file, got {str(path)!r}")
-    _refuse_foreign(place, targets, linker)
+    place = _place(path)
+    levels = _levels(targets)
+    words = None if linker is None else linker_words(linker)
+    _refuse_foreign(place, levels or (), words or ())
     if kind not in KINDS:
         raise ArgumentError(f"kind: one of {', '.join(KINDS)} expected, got {kind!r}")
     if not isinstance(threads, int) or not 1 <= threads <= MAX_THREADS:
         raise ArgumentError(f"threads: a number from 1 to {MAX_THREADS} expected, got {threads!r}")
-    levels = targets.split(",") if isinstance(targets, str) else targets
     chosen = targets_of(levels, host_is_arm())
+    if mpi not in LIBRARIES:
+        raise ArgumentError(f"mpi: one of {', '.join(LIBRARIES)} expected, got {mpi!r}")
     wanted = _wanted(function, arguments, functions)
     check_names([each.name for each in wanted])
+    outputs = output_files(place)
+    refuse_inputs(outputs, [name for each in wanted for name in each.module._sources.files])
     with paused_gc():
         made = [_compiled(each, chosen, threads) for each in wanted]
-    files = _files(made, place, chosen, threads, kind, linker)
+    refuse_inputs(outputs, operator_files(made))
+    files = _files(made, outputs, chosen, threads, kind, words, LIBRARIES[mpi])
     write_files(files)
     library, top, said = files
     return ExportedLibrary(library, top, said, tuple(each.name for each in made))
 
 
-def _refuse_foreign(place: Path, targets: Sequence[str] | str | None, linker: str | None) -> None:
+def _place(path: str | PathLike[str]) -> Path:
+    try:
+        name = fspath(path)
+        place = Path(name)
+    except TypeError:
+        raise ArgumentTypeError(f"path: expected the name of a file, got {path!r}") from None
+    if not place.name or "\0" in name:
+        raise ArgumentError(f"path: expected the name of a file, got {name!r}")
+    return place
+
+
+def _levels(targets: Sequence[str] | str | None) -> list[str] | None:
+    if targets is None:
+        return None
+    several: Any = targets.split(",") if isinstance(targets, str) else targets
+    is_sequence = isinstance(several, Sequence) and not isinstance(several, bytes)
+    if not is_sequence or not all(isinstance(each, str) for each in several):
+        raise ArgumentTypeError(f"targets: expected the names of levels, got {targets!r}")
+    return [*several]
+
+
+def _refuse_foreign(place: Path, targets: Sequence[str], linker: Sequence[str]) -> None:
     """ArgumentError for formats that are not written here."""
-    texts = [targets] if isinstance(targets, str) else [str(each) for each in targets or ()]
+    # names of folders say nothing
+    asked = [*targets, *(Path(word).name for word in linker[:1])]
+    asked += [word for word in linker[1:] if "/" not in word]
     for format, (words, end) in _FOREIGN.items():
-        if place.name.endswith(end) or any(re.search(words, text) for text in texts):
+        if place.name.endswith(end) or any(re.search(words, text) for text in asked):
             raise ArgumentError(
                 f"{place.name}: gradir writes ELF files for Linux; a {format} file needs an "
                 f"external linker{' for that format' if linker else ''}, and objects that are not "
                 "ELF, which gradir does not write"
+            )
+
+
+def output_files(place: Path) -> tuple[Path, Path, Path]:
+    """The library, the header and the description."""
+    top, said = place.with_suffix(".h"), place.with_suffix(".json")
+    if place in (top, said):
+        raise ArgumentError(f"{place}: expected the name of a library, such as {place.stem}.so")
+    return place, top, said
+
+
+def refuse_inputs(outputs: Sequence[Path], inputs: Sequence[str]) -> None:
+    """ArgumentError where a file to write is one of those that are read."""
+    for output, name in ((o, i) for o in outputs for i in inputs):
+        try:
+            is_same = output.samefile(name)
+        except (OSError, ValueError):
+            continue  # one of them is no file
+        if is_same:
+            raise ArgumentError(
+                f"cannot write '{output}': it is an input, '{name}'; give the library another name"
             )
 
 
@@ -154,10 +206,15 @@ def _names(
             known = ", ".join(f"@{each}" for each in module.functions) or "none"
             raise ArgumentError(f"functions: say which of the module's to export: {known}")
         functions = module.functions
-    several = [functions] if isinstance(functions, str) else functions
+    several: Any = [functions] if isinstance(functions, str) else functions
+    if not isinstance(several, (Sequence, Mapping)):
+        raise ArgumentTypeError(f"functions: expected names of functions, got {functions!r}")
     if not several:
         raise ArgumentError("functions: expected one name at least")
     pairs = several.items() if isinstance(several, Mapping) else [(name, name) for name in several]
+    for name in (name for pair in pairs for name in pair):
+        if not isinstance(name, str):
+            raise ArgumentTypeError(f"functions: expected names of functions, got {name!r}")
     return [(source.removeprefix("@"), name.removeprefix("@")) for source, name in pairs]
 
 
@@ -217,18 +274,17 @@ def _shapes(op: ModuleOp, source: str, arrays: Sequence[Any] | None) -> Shapes:
 
 def _files(
     functions: Sequence[CompiledFunction],
-    place: Path,
+    outputs: tuple[Path, Path, Path],
     targets: Sequence[MachineTarget],
     threads: int,
     kind: str,
-    linker: str | None,
+    linker: Sequence[str] | None,
+    mpi: MpiLibrary,
 ) -> dict[Path, bytes]:
     """The library, the header and the description, with their paths."""
-    top, said = place.with_suffix(".h"), place.with_suffix(".json")
-    if place in (top, said):
-        raise ArgumentError(f"{place}: expected the name of a library, such as {place.stem}.so")
+    place, top, said = outputs
     version = str(import_module("gradir").__version__)
-    image = build_image(functions, targets[0], threads, version)
+    image = build_image(functions, targets[0], threads, version, mpi)
     has_threads = threads > 1 and is_parallel(functions)
     if kind == "shared" and linker is None:
         data = write_library(image, place.name, has_threads)
@@ -237,11 +293,11 @@ def _files(
         if kind == "static":
             data = write_archive(f"{place.stem}.o", data, exported(functions))
         elif kind == "shared":
-            if any(level.calls for f in functions for level in f.levels):
+            if operator_files(functions):
                 raise CompileError(
                     "linker: only gradir's own knows the libraries of native operators"
                 )
-            data = linked_by(linker or "", data, place.name, has_threads)
+            data = linked_by(linker or (), data, place.name, has_threads)
     return {
         place: data,
         top: header(functions, top.name, threads).encode(),

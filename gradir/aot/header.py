@@ -65,7 +65,8 @@ def is_in_c_library(name: str) -> bool:
 
 def header(functions: Sequence[CompiledFunction], file: str, threads: int) -> str:
     """The text of a header; `file` is its name."""
-    guard = re.sub(r"[^A-Za-z0-9]", "_", file).upper()
+    # other names have other guards
+    guard = re.sub(r"[^A-Za-z0-9]", lambda found: f"_{ord(found[0]):x}_", file)
     guard = f"GRADIR_LIBRARY_{guard}"
     parts = [
         "/* Written by gradir. The functions are at the end; what they take is described first. */",

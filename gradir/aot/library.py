@@ -12,6 +12,7 @@ from gradir.aot.abi import (
     ABI,
     ARRAY_INFO,
     BLOCK_BYTES,
+    CHECK,
     CONSTANT,
     FUNCTION,
     GROWING,
@@ -20,12 +21,22 @@ from gradir.aot.abi import (
     PROGRAM,
     WORKSPACE_ALIGNMENT,
 )
+from gradir.aot.collectives import CollectiveCall, collective_function
 from gradir.aot.cpu import LEVEL_NUMBERS, cpu_functions, cpu_instructions
 from gradir.aot.entry import CALL, entry_functions
-from gradir.aot.hosts import host_function, host_records, library_of, symbol_of
+from gradir.aot.hosts import (
+    handles,
+    host_function,
+    host_records,
+    library_of,
+    operators_of,
+    symbol_of,
+)
 from gradir.aot.linker import Image, Unit, link
+from gradir.aot.mpi import FUNCTIONS, LIBRARIES, MpiLibrary
 from gradir.aot.objects import ObjectCode, Symbol, read_object
 from gradir.aot.program import ArrayRole, CompiledFunction, LevelCode, PlacedMessage
+from gradir.aot.quick_checks import ends_of, meetings_of
 from gradir.aot.records import DataRecords, Value
 from gradir.aot.threads import GROW, grow_function
 from gradir.codegen.driver import pool
@@ -96,7 +107,11 @@ def is_parallel(functions: Iterable[CompiledFunction]) -> bool:
 
 
 def build_image(
-    functions: Sequence[CompiledFunction], target: MachineTarget, threads: int, version: str
+    functions: Sequence[CompiledFunction],
+    target: MachineTarget,
+    threads: int,
+    version: str,
+    mpi: MpiLibrary = LIBRARIES["mpich"],
 ) -> Image:
     """The image of functions, with the code that they share, for the lowest target."""
     machine = elf.AARCH64 if target.level == "aarch64" else elf.X86_64
@@ -108,18 +123,26 @@ def build_image(
             objects = [read_object(data) for data in level.code.objects]
             entries[function.name, level.level] = _defined(objects, level.code.program.entry)
             if level.calls:
-                objects.append(host_records(level.calls, machine))
+                objects.append(host_records(level.calls, machine, mpi))
             units.append(Unit(f"{function.name}.{level.level}.", objects))
     with_threads = threads > 1 and is_parallel(functions)
-    texts = [entry_functions(), cpu_functions(machine == elf.X86_64), _callers(functions)]
-    if any(level.calls for f in functions for level in f.levels):
-        texts.append(host_function())
+    grows = any(level.code.program.growing for f in functions for level in f.levels)
+    texts = [entry_functions(grows), cpu_functions(machine == elf.X86_64), _callers(functions)]
+    calls = [call for f in functions for level in f.levels for call in level.calls]
+    kinds = sorted({call.kind for call in calls if isinstance(call, CollectiveCall)})
+    if calls:
+        texts.append(host_function(bool(operators_of(calls)), bool(kinds)))
+    if kinds:
+        texts.append(collective_function(kinds, mpi.in_place))
+        imports |= dict.fromkeys((*FUNCTIONS, *mpi.variables), mpi.file)
     if with_threads:
         texts += [pool.pool_functions(target), grow_function(threads)]
         imports |= thread_imports()
     objects = [read_object(fixed_object(text, target, FULL)) for text in texts]
     if machine == elf.X86_64:
         objects.append(cpu_instructions())
+    if kinds:
+        objects.append(handles(machine, mpi))
     grow = _defined(objects, GROW) if with_threads else None
     objects.append(_records(functions, machine, entries, grow, threads, version))
     shared = Unit("gradir.", objects)
@@ -137,10 +160,9 @@ def _operators(functions: Sequence[CompiledFunction]) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     own = set(exported(functions))
-    for call in (call for f in functions for level in f.levels for call in level.calls):
-        block = None if call.operator is None else call.operator.native
-        assert block is not None
-        symbol, library = symbol_of(block.function), library_of(block.function)
+    calls = [call for f in functions for level in f.levels for call in level.calls]
+    for function in operators_of(calls):
+        symbol, library = symbol_of(function), library_of(function)
         other = found.setdefault(symbol, library)
         if symbol in own or other != library:
             why = "the name of an exported function" if symbol in own else f"in {other}, too"
@@ -196,8 +218,35 @@ def _records(
             ],
         )
         row: dict[str, Value] = {"info": info, "programs": programs, "grow": grow}
+        row |= _quick_checks(function, records)
         records.structs(FUNCTION, [row], f"{function.name}.record", is_global=True)
     return records.object_code()
+
+
+def _quick_checks(function: CompiledFunction, records: DataRecords) -> dict[str, Value]:
+    """What the quick checks of a call read."""
+    arrays = *function.inputs, *function.results
+    workspace = workspace_bytes(function)
+    sizes = [*(a.spec.nbytes for a in arrays), workspace]
+    written = sizes[len(function.inputs) :]
+    return {
+        "checks": records.structs(CHECK, [_check(a, records) for a in arrays]),
+        "ends": records.halves(ends_of(sizes)),
+        "meetings": meetings_of(sizes, written),
+    }
+
+
+def _check(array: ArrayRole, records: DataRecords) -> dict[str, Value]:
+    said = _array(array, records)
+    rank, dtype, alignment = (said[name] for name in ("rank", "dtype", "alignment"))
+    assert isinstance(rank, int) and isinstance(dtype, int) and isinstance(alignment, int)
+    return {
+        "size": said["size"],
+        "kind": rank | dtype << 32,
+        "shape": said["shape"],
+        "low": alignment - 1,
+        "request": array.request,
+    }
 
 
 def _info(function: CompiledFunction, records: DataRecords, threads: int, version: str) -> Symbol:

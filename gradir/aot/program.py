@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
 from gradir.aot.abi import ADD, WRITE
+from gradir.aot.collectives import CollectiveCall, collective_call, collective_place
 from gradir.codegen.text.target import HOST, LEVELS, MachineTarget, target_of
 from gradir.compiler.compiler import native_code
 from gradir.compiler.pipeline import Machine
@@ -39,13 +40,17 @@ class ArrayRole:
     request: int = 0
 
 
+LibraryCall = HostCall | CollectiveCall
+"""A call that a library makes: of a native operator, or a collective."""
+
+
 @dataclass(frozen=True)
 class LevelCode:
-    """A function at one level; `calls` are its native operators."""
+    """A function at one level, and the calls that it makes."""
 
     level: str
     code: NativeCode
-    calls: tuple[HostCall, ...]
+    calls: tuple[LibraryCall, ...]
 
 
 @dataclass(frozen=True)
@@ -159,14 +164,14 @@ def _refuse_tapes(code: NativeCode, name: str) -> None:
         )
 
 
-def _native_call(site: Any, functions: Mapping[str, HostFunction]) -> HostCall:
-    """The call of a native operator that a linker can find; CompileError for any other call."""
+def _native_call(site: Any, functions: Mapping[str, HostFunction]) -> LibraryCall:
+    """The call of a collective, or of a native operator that a linker can find; CompileError for
+    any other call."""
     if is_collective(site):
-        raise _refused(
-            site.place,
-            "a library cannot call the collectives of the process that compiles it; "
-            "average gradients in the caller, or use gradir.comm from Python",
-        )
+        found = collective_call(site)
+        if isinstance(found, str):
+            raise _refused(collective_place(site), found)
+        return found
     call = host_call_at(site, functions)
     operator = None if call.operator is None else call.operator.operator
     function = None if operator is None else operator.function

@@ -6,9 +6,9 @@ import struct
 from collections.abc import Mapping, Sequence
 
 from gradir.aot import elf
-from gradir.aot.abi import SIZES, Struct
 from gradir.aot.objects import RELRO, RODATA, ObjectCode, Relocation, Section, Symbol
 from gradir.aot.relocations import ABSOLUTE
+from gradir.codegen.text.structs import Struct, size_of
 
 Value = int | Symbol | None
 """A number, or what a pointer points to; None is null, or 0."""
@@ -42,6 +42,10 @@ class DataRecords:
         """An array of i64."""
         return self.constant(struct.pack(f"<{len(numbers)}q", *numbers))
 
+    def halves(self, numbers: Sequence[int]) -> Symbol:
+        """An array of i32."""
+        return self.constant(struct.pack(f"<{len(numbers)}i", *numbers) or bytes(4), 16)
+
     def pointers(self, targets: Sequence[Symbol | None]) -> Symbol:
         """An array of pointers."""
         return self._with_pointers(
@@ -65,13 +69,21 @@ class DataRecords:
                     pointers[place] = value
                 else:
                     assert isinstance(value, int)
-                    size = SIZES[type_.types[field]]
+                    size = size_of(type_.types[field])
                     data[place : place + size] = value.to_bytes(size, "little", signed=True)
         return self._with_pointers(bytes(data), pointers, name or type_.name, is_global)
 
     def block(self, data: bytes, pointers: Mapping[int, Symbol], name: str) -> Symbol:
         """Bytes with pointers at some places."""
         return self._with_pointers(data, pointers, name, False)
+
+    def mixed(
+        self, words: Sequence[int | Symbol | None], name: str, is_global: bool = False
+    ) -> Symbol:
+        """Words, numbers and pointers; None is null."""
+        data = struct.pack(f"<{len(words)}q", *(w if isinstance(w, int) else 0 for w in words))
+        pointers = {8 * k: w for k, w in enumerate(words) if isinstance(w, Symbol)}
+        return self._with_pointers(data, pointers, name, is_global)
 
     def _with_pointers(
         self, data: bytes, pointers: Mapping[int, Symbol | None], name: str, is_global: bool

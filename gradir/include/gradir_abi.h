@@ -30,21 +30,23 @@ extern "C" {
 
 #define GRADIR_MESSAGE_BYTES 440
 
-/* `request` of an array of `out`, beside GRADIR_WRITE: what is in it is read, and then replaced. */
+/* `request` of an array of `out`, beside GRADIR_NULL and GRADIR_WRITE: what is in it is read, and then
+ * replaced by it and the result, added. */
 #define GRADIR_ADD 2
 
 /* What a function returns. From GRADIR_BAD_ABI to GRADIR_BAD_WORKSPACE nothing was written to the
- * arrays; after the others `out` may have any contents. */
+ * arrays; after the others `out` may have any contents. A request of a call may be another one than
+ * that of gradir_info: see gradir_room_bytes. */
 enum {
     GRADIR_OK = 0,
     GRADIR_BAD_ABI = 1,        /* status->abi is not the library's; nothing is written to status */
-    GRADIR_BAD_CPU = 2,        /* this processor has no level of the library */
+    GRADIR_BAD_CPU = 2,        /* the processor has no level of the library; a level below 0 */
     GRADIR_NULL_POINTER = 3,   /* an array, its data or its shape is missing */
     GRADIR_BAD_DTYPE = 4,
     GRADIR_BAD_SHAPE = 5,      /* rank, extents or size */
     GRADIR_BAD_ALIGNMENT = 6,  /* data is not aligned to its elements */
-    GRADIR_BAD_REQUEST = 7,    /* an array of `out` has another request than the function's */
-    GRADIR_OVERLAP = 8,        /* an array of `out` shares memory with another one */
+    GRADIR_BAD_REQUEST = 7,    /* of an array of `out`, which the function cannot do */
+    GRADIR_OVERLAP = 8,        /* an array of `out`, or the workspace, shares memory with another one */
     GRADIR_BAD_WORKSPACE = 9,  /* missing, too small, not aligned */
     GRADIR_STOPPED = 10,       /* status->stop was set */
     GRADIR_OUT_OF_RANGE = 11,  /* an index in the data */
@@ -93,7 +95,7 @@ typedef struct gradir_array_info {
     int64_t bytes;
     int32_t rank;
     int32_t dtype;
-    int32_t request; /* of `out`: GRADIR_WRITE or GRADIR_ADD */
+    int32_t request; /* of `out`: GRADIR_WRITE, or GRADIR_ADD, whose contents are read */
     int32_t alignment; /* of data, in bytes */
 } gradir_array_info;
 
@@ -113,6 +115,15 @@ typedef struct gradir_info {
     const char *const *levels; /* the lowest first */
     const size_t *level_bytes; /* the workspace of each */
 } gradir_info;
+
+/* A result of the request GRADIR_WRITE may be left out by a call, with the request GRADIR_NULL or without
+ * data, added to what is in it, with GRADIR_ADD, or written in the place of an argument of as many bytes.
+ * For each such result the workspace has this much memory behind NAME_workspace_bytes(), and
+ * status->workspace_bytes says all of it. */
+static inline size_t gradir_room_bytes(const gradir_array_info *result) {
+    const size_t unit = GRADIR_WORKSPACE_ALIGNMENT;
+    return ((size_t)result->bytes + unit - 1) / unit * unit;
+}
 
 /* End a call from another thread: it returns GRADIR_STOPPED at its next look, in a long loop. */
 static inline void gradir_stop(gradir_status *status) {

@@ -34,7 +34,7 @@ _C_TYPES: Mapping[str, Any] = {"i64": ctypes.c_int64, "ptr": ctypes.c_void_p}
 class HostRecord(ctypes.Structure):
     """What a program knows of a host call."""
 
-    _fields_ = [(name, _C_TYPES[type_]) for name, type_ in HOST_RECORD.items()]
+    _fields_ = [(name, _C_TYPES[type_]) for name, type_ in HOST_RECORD.fields]
 
 
 class ArrayRecord(ctypes.Structure):

@@ -19,6 +19,7 @@ import numpy as np
 from gradir.codegen.driver import call_function as numbers
 from gradir.codegen.driver import call_text as text
 from gradir.codegen.driver.tree_call import TREE_ENTRY, tree_call
+from gradir.codegen.text.structs import Struct
 from gradir.runtime import jit
 from gradir.runtime.arrays import Array, ArraySpec
 from gradir.runtime.fixed_code import fixed_object
@@ -47,10 +48,10 @@ _calls_by_python = 0
 _C_TYPES = {"i64": ctypes.c_int64, "i32": ctypes.c_int32, "ptr": ctypes.c_void_p}
 
 
-def structure(record: str) -> type[ctypes.Structure]:
+def structure(record: Struct) -> type[ctypes.Structure]:
     """The record of native functions, as ctypes has it."""
-    fields = [(name, _C_TYPES[type_]) for name, type_ in text.RECORDS[record]]
-    return type(record, (ctypes.Structure,), {"_fields_": fields})
+    fields = [(name, _C_TYPES[type_]) for name, type_ in record.fields]
+    return type(record.name, (ctypes.Structure,), {"_fields_": fields})
 
 
 class _MethodDefinition(ctypes.Structure):
@@ -64,7 +65,9 @@ class _MethodDefinition(ctypes.Structure):
     ]
 
 
-_NdArray, _Array, _Program, _Call = map(structure, ("ndarray", "array", "program", "call"))
+_NdArray, _Array, _Program, _Call = map(
+    structure, (text.NDARRAY, text.ARRAY, text.PROGRAM, text.CALL)
+)
 
 
 class NativeCall:

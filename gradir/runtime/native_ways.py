@@ -6,13 +6,14 @@ import ctypes
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from gradir.codegen.driver.call_text import NODE, WAY, WAYS
 from gradir.codegen.driver.tree_call import TREE_ENTRY
 from gradir.runtime.native_call import Runner, native_function, structure
 
 Call = Callable[[tuple[Any, ...], Mapping[str, Any]], Any]
 """Takes positional arguments and others; returns NotImplemented where Python must look."""
 
-_Node, _Way, _Ways = map(structure, ("node", "way", "ways"))
+_Node, _Way, _Ways = map(structure, (NODE, WAY, WAYS))
 
 
 class WayNode(NamedTuple):

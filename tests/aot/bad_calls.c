@@ -9,7 +9,7 @@ static const int64_t SHAPE[2] = {2, 3}, OTHER[2] = {3, 2}, ONE[1] = {4};
 static float x[6] = {1, 2, 3, 4, 5, 6}, y[6] = {1, 1, 1, 1, 1, 1}, z[12], t[4] = {9, 8, 7, 6};
 static gradir_array in[3], out[1];
 static gradir_status status;
-static _Alignas(64) char workspace[F_WORKSPACE_BYTES + 64];
+static _Alignas(64) char workspace[F_WORKSPACE_BYTES + 64]; /* with room for z */
 
 static void reset(void) {
     in[0] = (gradir_array){x, SHAPE, 6, 2, GRADIR_FLOAT32, 0, 0};
@@ -61,6 +61,28 @@ static void grow(size_t most) {
     reset();
 }
 
+/* Results that are not written in their place, with just the room that they need. */
+static void ask(void) {
+    z[0] = 7, z[5] = 8;
+    out[0].data = NULL, call("skipped", workspace);
+    out[0].request = GRADIR_NULL, call("skipped", workspace);
+    out[0].shape = (const int64_t *)16, out[0].request = GRADIR_NULL, call("skipped", workspace);
+    out[0].shape = (const int64_t *)16, out[0].data = NULL, call("skipped", workspace);
+    out[0] = (gradir_array){0}, call("skipped", workspace);
+    printf("%g %g\n", z[0], z[5]);
+    out[0].request = GRADIR_ADD, call("added", workspace);
+    printf("%g %g\n", z[0], z[5]);
+    float before[6];
+    memcpy(before, x, sizeof x);
+    out[0].data = x, call("in place", workspace);
+    printf("%g %g\n", x[0], x[5]);
+    in[1].data = x, out[0].data = x, out[0].request = GRADIR_ADD, call("added in place", workspace);
+    printf("%g %g\n", x[0], x[5]);
+    memcpy(x, before, sizeof x);
+    if (gradir_room_bytes(&f_info()->out[0]) != 64)
+        exit(1);
+}
+
 int main(void) {
     reset();
     call("good", workspace);
@@ -77,10 +99,18 @@ int main(void) {
     in[0].size = 5, call("size", workspace);
     in[1].data = NULL, call("no data", workspace);
     in[0].data = (char *)x + 1, call("alignment", workspace);
-    out[0].data = NULL, call("no room", workspace);
-    out[0].request = GRADIR_NULL, call("null request", workspace);
-    out[0].request = GRADIR_ADD, call("add request", workspace);
+    out[0].request = 3, call("unknown request", workspace);
+    out[0].request = -1, call("unknown request", workspace);
+    status.workspace_bytes = F_WORKSPACE_BYTES, out[0].data = NULL, call("no data", workspace);
+    status.workspace_bytes = 0, out[0].request = GRADIR_NULL, call("null", workspace);
+    status.workspace_bytes = 0, out[0].data = x, call("in place", workspace);
     out[0].data = x + 1, call("overlap", workspace);
+    in[0].data = workspace + F_WORKSPACE_BYTES - 4, call("workspace", workspace);
+    out[0].data = workspace, call("workspace", workspace);
+    in[2].data = (char *)x + 1, call("an odd address of nothing", workspace);
+    in[2].data = z + 1, call("nothing in a result", workspace);
+    status.level = -1, call("no level", workspace);
+    status.level = 7, call("any level", workspace);
     call("no workspace", NULL);
     call("workspace alignment", workspace + 8);
     status.workspace_bytes = F_WORKSPACE_BYTES - 1, call("small workspace", workspace);
@@ -88,6 +118,7 @@ int main(void) {
     printf("no arrays: %d %s\n", (int)f(NULL, out, workspace, &status), status.message);
     printf("no results: %d %s\n", (int)f(in, NULL, workspace, &status), status.message);
     reset();
+    ask();
     grow(0);
     grow(1);
     return t[0] == 9 ? 0 : 1;

@@ -96,18 +96,40 @@ no shape: 3 0 f: in[0] (x): shape is NULL
 size: 5 0 f: in[0] (x): expected size 6, got 5
 no data: 3 1 f: in[1] (y): data is NULL
 alignment: 6 0 f: in[0] (x): data must be aligned to 4 bytes
-no room: 3 -1 f: out[0] (z): data is NULL
-null request: 7 -1 f: out[0] (z): expected request 1, got 0
-add request: 7 -1 f: out[0] (z): expected request 1, got 2
+unknown request: 7 -1 f: out[0] (z): expected request 0 (null), 1 (write) or 2 (add), got 3
+unknown request: 7 -1 f: out[0] (z): expected request 0 (null), 1 (write) or 2 (add), got -1
+no data: 9 0 f: workspace: expected 192 bytes ROOM 128 in status->workspace_bytes
+null: 9 0 f: workspace: expected 192 bytes ROOM 0 in status->workspace_bytes
+in place: 9 0 f: workspace: expected 192 bytes ROOM 0 in status->workspace_bytes
 overlap: 8 -1 f: out[0] shares memory with in[0]
+workspace: 8 0 f: in[0] shares memory with the workspace
+workspace: 8 -1 f: out[0] shares memory with the workspace
+an odd address of nothing: 0 0 
+nothing in a result: 0 0 
+no level: 2 0 f: level -1: expected 0 for the best level, or one from 1 (x86-64) to 1 (x86-64)
+any level: 0 0 
 no workspace: 9 0 f: workspace: expected 128 bytes aligned to 64, got NULL
 workspace alignment: 9 0 f: workspace: expected 128 bytes aligned to 64, got other memory
 small workspace: 9 0 f: workspace: expected 128 bytes aligned to 64, got 127
 stop is for long loops: 0 0 
 no arrays: 3 f: in is NULL
 no results: 3 f: out is NULL
+skipped: 0 0 
+skipped: 0 0 
+skipped: 0 0 
+skipped: 0 0 
+skipped: 0 0 
+7 8
+added: 0 0 
+9 15
+in place: 0 0 
+2 7
+added in place: 0 0 
+6 21
 grow: 0 1 1 
-"""
+""".replace(
+    " ROOM", ", of them 64 for results that are null, added or in the place of arguments, got"
+)
 
 
 @pytest.mark.parametrize("options", [(), ("-g", "-fsanitize=address,undefined")], ids=["", "asan"])

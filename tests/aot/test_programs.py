@@ -199,6 +199,30 @@ def test_flow(function: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         assert_same_bits(f(memory), [np.asarray(value), slope])
 
 
+def test_limits_in_bytes(tmp_path: Path) -> None:
+    """A smaller workspace, and the bits of the plan without a limit."""
+    layers = [f"  %{k + 1} = array.matmul %{k}, %w : tensor<64x64xf32>, tensor<64x64xf32> -> "
+              f"tensor<64x64xf32>\n  %{k + 2} = array.tanh %{k + 1} : tensor<64x64xf32>"
+              for k in range(0, 48, 2)]  # fmt: skip
+    text = "\n".join(
+        [
+            "func.func @f(%0: tensor<64x64xf32>, %w: tensor<64x64xf32>) -> tensor<f32> {",
+            *layers,
+            "  %s = array.sum %48 : tensor<64x64xf32> -> tensor<f32>",
+            "  func.return %s : tensor<f32>\n}",
+        ]
+    )
+    source = gradir.parse(text)
+    free = exported(source.gradient("f", mode="grad"), tmp_path, "free", functions="f_grad").f_grad
+    limit = free.workspace_bytes // 2
+    tight = source.gradient("f", mode="grad", memory_limit=limit)
+    step = exported(tight, tmp_path, "tight", functions="f_grad").f_grad
+    table = 1024
+    assert step.workspace_bytes <= limit + table < free.workspace_bytes
+    arrays = random_arrays(step)
+    assert_same_bits(step(*arrays), free(*arrays))
+
+
 def test_tapes_that_grow_and_their_limits(tmp_path: Path) -> None:
     text = """
     func.func @f(%x: tensor<1000xf64>, %n: index) -> tensor<1000xf64> {

@@ -115,6 +115,25 @@ def everything() -> None:
     print(f"agree {rank}\n", end="", flush=True)
 
 
+def library(folder: str = "") -> None:
+    """A library that one rank exports and all load, against gradir.compile."""
+    from mpi4py import MPI
+
+    rank, n = world()
+    path = os.path.join(folder or sys.argv[2], "libf.so")
+    module = of_ranks(ALL, n)
+    if rank == 0:
+        gradir.export_library(module, path, functions="f", threads=2)
+    MPI.COMM_WORLD.barrier()
+    f = gradir.load_library(path).f
+    x = np.random.default_rng(rank).standard_normal((4, 3))
+    want = gradir.compile(module, "f", 1)(x)
+    for threads in (1, 2, 1):
+        for a, b in zip(f(x, threads=threads), want, strict=True):
+            assert a.tobytes() == np.asarray(b).tobytes()
+    print(f"library {rank}\n", end="", flush=True)
+
+
 def groups(rank: int) -> None:
     """Two groups of two of four ranks, in an order of their own."""
     from gradir import comm

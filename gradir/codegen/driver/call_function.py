@@ -15,7 +15,7 @@ and leaves all messages to its caller. The program runs without the GIL.
 
 from __future__ import annotations
 
-from gradir.codegen.driver.call_text import ARRAY_TYPE, CallText
+from gradir.codegen.driver.call_text import ARRAY, ARRAY_TYPE, CALL, NDARRAY, PROGRAM, CallText
 from gradir.codegen.text.table import TABLE_ERROR
 
 CALL_ENTRY = "gradir_call"
@@ -36,19 +36,19 @@ def call_function() -> str:
 def _place_of() -> str:
     """`@place_of`: the address of an array that is as its record says, else null."""
     f = CallText()
-    f.require(f"icmp eq ptr {f.field('ndarray', '%object', 'type')}, @{ARRAY_TYPE}", "no")
-    dtype = f.field("array", "%array", "dtype")
-    f.require(f"icmp eq ptr {f.field('ndarray', '%object', 'dtype')}, {dtype}", "no")
-    flags = f.emit(f"and i32 {f.field('ndarray', '%object', 'flags')}, %needed")
+    f.require(f"icmp eq ptr {f.field(NDARRAY, '%object', 'type')}, @{ARRAY_TYPE}", "no")
+    dtype = f.field(ARRAY, "%array", "dtype")
+    f.require(f"icmp eq ptr {f.field(NDARRAY, '%object', 'dtype')}, {dtype}", "no")
+    flags = f.emit(f"and i32 {f.field(NDARRAY, '%object', 'flags')}, %needed")
     f.require(f"icmp eq i32 {flags}, %needed", "no")
-    rank = f.emit(f"sext i32 {f.field('ndarray', '%object', 'rank')} to i64")
-    f.require(f"icmp eq i64 {rank}, {f.field('array', '%array', 'rank')}", "no")
-    has, wanted = f.field("ndarray", "%object", "extents"), f.field("array", "%array", "extents")
+    rank = f.emit(f"sext i32 {f.field(NDARRAY, '%object', 'rank')} to i64")
+    f.require(f"icmp eq i64 {rank}, {f.field(ARRAY, '%array', 'rank')}", "no")
+    has, wanted = f.field(NDARRAY, "%object", "extents"), f.field(ARRAY, "%array", "extents")
     with f.loop("0", rank, hint="axis") as axis:
         extent = f.load("i64", 1, f.word(has, axis))
         other = f.load("i64", 1, f.word(wanted, axis))
         f.require(f"icmp eq i64 {extent}, {other}", "no")
-    f.ret(f"ptr {f.field('ndarray', '%object', 'data')}")
+    f.ret(f"ptr {f.field(NDARRAY, '%object', 'data')}")
     f.label("no")
     f.ret("ptr null")
     return f.function("ptr", "place_of", "ptr %object, ptr %array, i32 %needed")
@@ -58,7 +58,7 @@ def _whole() -> str:
     """`@whole`: whether an object is a Python int of 64 bits, which it stores."""
     f = CallText()
     overflow = f.emit("alloca i32")
-    f.require(f"icmp eq ptr {f.field('ndarray', '%object', 'type')}, @python_int", "no")
+    f.require(f"icmp eq ptr {f.field(NDARRAY, '%object', 'type')}, @python_int", "no")
     value = f.call("i64", "@PyLong_AsLongLongAndOverflow", f"ptr %object, ptr {overflow}")
     f.store("i64", 1, "%place", value)
     f.require(f"icmp eq i32 {f.load('i32', 1, overflow)}, 0", "no")
@@ -69,13 +69,13 @@ def _store_number() -> str:
     """`@store_number`: whether a number stands for an array, whose element it then stores."""
     f = CallText()
     place = f.emit("alloca i64")
-    type_ = f.field("ndarray", "%object", "type")
-    f.decide(f"icmp eq ptr {type_}, {f.field('array', '%array', 'scalar')}", "scalar", "python")
+    type_ = f.field(NDARRAY, "%object", "type")
+    f.decide(f"icmp eq ptr {type_}, {f.field(ARRAY, '%array', 'scalar')}", "scalar", "python")
     f.label("scalar")
     f.call("void", "@PyArray_ScalarAsCtype", "ptr %object, ptr %slot")
     f.ret("i1 true")
     f.label("python")
-    number = f.field("array", "%array", "number")
+    number = f.field(ARRAY, "%array", "number")
     kinds = {FLOAT64: "real", FLOAT32: "real", INTEGER: "integer", BOOLEAN: "boolean"}
     f.switch(number, "no", kinds.items())
     f.label("boolean")
@@ -86,8 +86,8 @@ def _store_number() -> str:
     f.label("integer")
     f.require(f"call i1 @whole(ptr %object, ptr {place})", "no")
     value = f.load("i64", 1, place)
-    f.require(f"icmp sge i64 {value}, {f.field('array', '%array', 'low')}", "no")
-    f.require(f"icmp sle i64 {value}, {f.field('array', '%array', 'high')}", "no")
+    f.require(f"icmp sge i64 {value}, {f.field(ARRAY, '%array', 'low')}", "no")
+    f.require(f"icmp sle i64 {value}, {f.field(ARRAY, '%array', 'high')}", "no")
     # the first bytes of a little-endian word are the number in fewer bits
     f.store("i64", 1, "%slot", value)
     f.ret("i1 true")
@@ -119,7 +119,7 @@ def _store_real(f: CallText, type_: str, number: str, place: str) -> None:
 def _place_of_input() -> str:
     """`@place_of_input`: the address of an argument, a number's in its slot; null for others."""
     f = CallText()
-    type_ = f.field("ndarray", "%object", "type")
+    type_ = f.field(NDARRAY, "%object", "type")
     f.decide(f"icmp eq ptr {type_}, @{ARRAY_TYPE}", "array.given", "number.given")
     f.label("array.given")
     needed = C_CONTIGUOUS | ALIGNED
@@ -134,7 +134,7 @@ def _place_of_input() -> str:
 def _entries() -> str:
     """`@entries`: a new tuple of the entries of `out`, as many as wanted; else null."""
     f = CallText()
-    type_ = f.field("ndarray", "%out", "type")
+    type_ = f.field(NDARRAY, "%out", "type")
     is_list = f.emit(f"icmp eq ptr {type_}, @python_list")
     f.decide(f"or i1 {is_list}, {f.emit(f'icmp eq ptr {type_}, @python_tuple')}", "several", "one")
     f.label("several")
@@ -172,11 +172,11 @@ def _is_usable() -> str:
     needed = C_CONTIGUOUS | ALIGNED | WRITEABLE
     place = f.call("ptr", "@place_of", f"ptr %object, ptr {array}, i32 {needed}")
     f.require(f"icmp ne ptr {place}, null", "no")
-    end = f.address("i8", place, f.field("array", array, "bytes"))
-    first = f.field("program", "%program", "first")
+    end = f.address("i8", place, f.field(ARRAY, array, "bytes"))
+    first = f.field(PROGRAM, "%program", "first")
     with f.loop("0", "%count", hint="k") as k:
         start = f.load("ptr", 1, f.word("%table", f.add(first, k)))
-        taken = f.field("array", f.array("%program", k), "bytes")
+        taken = f.field(ARRAY, f.array("%program", k), "bytes")
         stop = f.address("i8", start, taken)
         before = f.emit(f"icmp uge ptr {place}, {stop}")
         f.require(f"or i1 {before}, {f.emit(f'icmp uge ptr {start}, {end}')}", "no")
@@ -186,13 +186,13 @@ def _is_usable() -> str:
 def _new_result() -> str:
     """`@new_result`: a new array, or null and an exception."""
     f = CallText()
-    maker = f.field("array", "%array", "maker")
+    maker = f.field(ARRAY, "%array", "maker")
     f.decide(f"icmp eq ptr {maker}, null", "numpy", "made")
     f.label("made")
     f.ret(f"ptr {f.call('ptr', '@PyObject_CallNoArgs', f'ptr {maker}')}")
     f.label("numpy")
-    dtype, extents = f.field("array", "%array", "dtype"), f.field("array", "%array", "extents")
-    rank = f.emit(f"trunc i64 {f.field('array', '%array', 'rank')} to i32")
+    dtype, extents = f.field(ARRAY, "%array", "dtype"), f.field(ARRAY, "%array", "extents")
+    rank = f.emit(f"trunc i64 {f.field(ARRAY, '%array', 'rank')} to i32")
     f.call("void", "@Py_IncRef", f"ptr {dtype}")  # the next call takes a reference
     new = f.call(
         "ptr",
@@ -211,11 +211,11 @@ def _call() -> str:
     for owned in (given, results):
         f.store("ptr", 1, owned, "null")
     call = f.call("ptr", "@PyLong_AsVoidPtr", "ptr %self")
-    program, table = f.field("call", call, "program"), f.field("call", call, "table")
+    program, table = f.field(CALL, call, "program"), f.field(CALL, call, "table")
     _place_inputs(f, program, table)
     _place_results(f, program, table, given, results)
     state = f.call("ptr", "@PyEval_SaveThread", "")
-    f.call("void", f.field("program", program, "entry"), f"ptr {table}")
+    f.call("void", f.field(PROGRAM, program, "entry"), f"ptr {table}")
     f.call("void", "@PyEval_RestoreThread", f"ptr {state}")
     error = f.load("i64", 1, f.word(table, str(TABLE_ERROR)))
     f.require(f"icmp eq i64 {error}, 0", "failed")
@@ -234,12 +234,12 @@ def _call() -> str:
 def _place_inputs(f: CallText, program: str, table: str) -> None:
     """Store the addresses of all arguments."""
     arguments = f.load("ptr", 1, "%arguments")
-    inputs = f.field("program", program, "inputs")
+    inputs = f.field(PROGRAM, program, "inputs")
     f.require(
         f"icmp eq i64 {f.call('i64', '@PyTuple_Size', f'ptr {arguments}')}, {inputs}", "decline"
     )
-    words = f.word(table, f.field("program", program, "first"))
-    numbers = f.word(table, f.field("program", program, "numbers"))
+    words = f.word(table, f.field(PROGRAM, program, "first"))
+    numbers = f.word(table, f.field(PROGRAM, program, "numbers"))
     with f.loop("0", inputs, hint="input") as k:
         argument = f.call("ptr", "@PyTuple_GetItem", f"ptr {arguments}, i64 {k}")
         array, slot = f.array(program, k), f.word(numbers, k)
@@ -251,7 +251,7 @@ def _place_inputs(f: CallText, program: str, table: str) -> None:
 def _place_results(f: CallText, program: str, table: str, given: str, results: str) -> None:
     """Make the tuple of results, of entries of `out` and new arrays, and store their addresses."""
     out = f.load("ptr", 1, f.word("%arguments", "1"))
-    count = f.field("program", program, "results")
+    count = f.field(PROGRAM, program, "results")
     with f.when(f.emit(f"icmp ne ptr {out}, @python_none"), "out"):
         entries = f.call("ptr", "@entries", f"ptr {out}, i64 {count}")
         f.store("ptr", 1, given, entries)
@@ -260,13 +260,13 @@ def _place_results(f: CallText, program: str, table: str, given: str, results: s
     f.store("ptr", 1, results, container)
     f.require(f"icmp ne ptr {container}, null", "raise")
     entries = f.load("ptr", 1, given)
-    inputs = f.field("program", program, "inputs")
-    words = f.word(table, f.field("program", program, "first"))
+    inputs = f.field(PROGRAM, program, "inputs")
+    words = f.word(table, f.field(PROGRAM, program, "first"))
     with f.loop("0", count, hint="result") as k:
         place = f.emit(f"add i64 {inputs}, {k}")
         result = _result(f, program, table, entries, k, place)
         f.call("i32", "@PyTuple_SetItem", f"ptr {container}, i64 {k}, ptr {result}")
-        data = f.field("ndarray", result, "data")
+        data = f.field(NDARRAY, result, "data")
         f.store("ptr", 1, f.word(words, place), data)
 
 

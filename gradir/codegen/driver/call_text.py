@@ -9,74 +9,43 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from gradir.codegen.text.fixed_text import declarations
-from gradir.codegen.text.writer import FunctionWriter
+from gradir.codegen.text.structs import Struct, StructWriter
 
-# The records that the text reads, as names and LLVM types of their fields.
-RECORDS: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType(
-    {
-        # what NumPy's headers call PyArrayObject_fields, up to the flags
-        "ndarray": (
-            ("references", "i64"),
-            ("type", "ptr"),
-            ("data", "ptr"),
-            ("rank", "i32"),
-            ("extents", "ptr"),
-            ("strides", "ptr"),
-            ("base", "ptr"),
-            ("dtype", "ptr"),
-            ("flags", "i32"),
-        ),
-        # an argument or a result: `scalar` is the type of NumPy's scalars that stand for it,
-        # `number` says which Python numbers do, `maker` makes the result if NumPy is not to
-        "array": (
-            ("dtype", "ptr"),
-            ("rank", "i64"),
-            ("extents", "ptr"),
-            ("bytes", "i64"),
-            ("scalar", "ptr"),
-            ("number", "i64"),
-            ("low", "i64"),
-            ("high", "i64"),
-            ("maker", "ptr"),
-        ),
-        # `first` is the word of the table for the first input, `numbers` the first of those that
-        # hold arguments given as numbers, `arrays` the inputs and then the results
-        "program": (
-            ("entry", "ptr"),
-            ("inputs", "i64"),
-            ("results", "i64"),
-            ("first", "i64"),
-            ("numbers", "i64"),
-            ("arrays", "ptr"),
-        ),
-        "call": (("program", "ptr"), ("table", "ptr")),
-        # a container or a leaf of a nested value, followed by its children: `type` is the class, or
-        # what makes the value of them, `keys` are a dict's, or an object without children
-        "node": (("kind", "i64"), ("type", "ptr"), ("count", "i64"), ("keys", "ptr")),
-        # a walk through the nodes and through the leaves, a tuple: the next of each
-        "walk": (("node", "ptr"), ("leaves", "ptr"), ("leaf", "i64")),
-        # the calls of a function with arguments of one nesting: `run` makes one with the flat tuple
-        # and None if no other call has it, `attempt` with the tuple whenever it is asked
-        "way": (
-            ("arguments", "ptr"),
-            ("leaves", "i64"),
-            ("results", "ptr"),
-            ("is_busy", "i64"),
-            ("run", "ptr"),
-            ("failed", "ptr"),
-            ("attempt", "ptr"),
-        ),
-        # the ways of a function, in the order in which they are tried: none while `stops` has
-        # items, and only by `attempt` while one of the others has
-        "ways": (
-            ("stops", "ptr"),
-            ("doubt", "ptr"),
-            ("loss", "ptr"),
-            ("count", "i64"),
-            ("ways", "ptr"),
-        ),
-    }
-)
+# What NumPy's headers call PyArrayObject_fields, up to the flags.
+NDARRAY = Struct.of(
+    "ndarray",
+    references="i64", type="ptr", data="ptr", rank="i32", extents="ptr", strides="ptr", base="ptr",
+    dtype="ptr", flags="i32",
+)  # fmt: skip
+# An argument or a result: `scalar` is the type of NumPy's scalars that stand for it, `number` says
+# which Python numbers do, `maker` makes the result if NumPy is not to.
+ARRAY = Struct.of(
+    "array",
+    dtype="ptr", rank="i64", extents="ptr", bytes="i64", scalar="ptr", number="i64", low="i64",
+    high="i64", maker="ptr",
+)  # fmt: skip
+# `first` is the word of the table for the first input, `numbers` the first of those that hold
+# arguments given as numbers, `arrays` the inputs and then the results.
+PROGRAM = Struct.of(
+    "program",
+    entry="ptr", inputs="i64", results="i64", first="i64", numbers="i64", arrays="ptr",
+)  # fmt: skip
+CALL = Struct.of("call", program="ptr", table="ptr")
+# A container or a leaf of a nested value, followed by its children: `type` is the class, or what
+# makes the value of them, `keys` are a dict's, or an object without children.
+NODE = Struct.of("node", kind="i64", type="ptr", count="i64", keys="ptr")
+# A walk through the nodes and through the leaves, a tuple: the next of each.
+WALK = Struct.of("walk", node="ptr", leaves="ptr", leaf="i64")
+# The calls of a function with arguments of one nesting: `run` makes one with the flat tuple and
+# None if no other call has it, `attempt` with the tuple whenever it is asked.
+WAY = Struct.of(
+    "way",
+    arguments="ptr", leaves="i64", results="ptr", is_busy="i64", run="ptr", failed="ptr",
+    attempt="ptr",
+)  # fmt: skip
+# The ways of a function, in the order in which they are tried: none while `stops` has items, and
+# only by `attempt` while one of the others has.
+WAYS = Struct.of("ways", stops="ptr", doubt="ptr", loss="ptr", count="i64", ways="ptr")
 
 
 # Functions of CPython's and of NumPy's C interface.
@@ -134,32 +103,13 @@ ARRAY_TYPE = "numpy_ndarray"
 
 def module(*functions: str) -> str:
     """The LLVM module with these functions."""
-    lines = [
-        f"%{name} = type {{ {', '.join(type_ for _, type_ in fields)} }}"
-        for name, fields in RECORDS.items()
-    ]
-    lines += [f"@{name} = external global i8" for name in (*OBJECTS, ARRAY_TYPE)]
+    lines = [f"@{name} = external global i8" for name in (*OBJECTS, ARRAY_TYPE)]
     lines.append(declarations({**PYTHON_FUNCTIONS, **NUMPY_FUNCTIONS}))
     return "\n".join([*lines, *functions])
 
 
-class CallText(FunctionWriter):
-    """The text of one function, with fields of records, and tests that leave a straight line."""
-
-    def field(self, record: str, pointer: str, name: str) -> str:
-        """The value of a field."""
-        place, type_ = self._field(record, pointer, name)
-        return self.load(type_, 1, place)
-
-    def set_field(self, record: str, pointer: str, name: str, value: str) -> None:
-        """Store the value of a field."""
-        place, type_ = self._field(record, pointer, name)
-        self.store(type_, 1, place, value)
-
-    def _field(self, record: str, pointer: str, name: str) -> tuple[str, str]:
-        k = [field for field, _ in RECORDS[record]].index(name)
-        place = self.emit(f"getelementptr %{record}, ptr {pointer}, i32 0, i32 {k}", name)
-        return place, RECORDS[record][k][1]
+class CallText(StructWriter):
+    """The text of one function, with tests that leave a straight line."""
 
     def word(self, pointer: str, index: str) -> str:
         """The place of a word."""
@@ -167,8 +117,7 @@ class CallText(FunctionWriter):
 
     def array(self, program: str, index: str) -> str:
         """The place of an array's record."""
-        arrays = self.field("program", program, "arrays")
-        return self.emit(f"getelementptr %array, ptr {arrays}, i64 {index}", "array")
+        return self.entry_of(ARRAY, self.field(PROGRAM, program, "arrays"), index)
 
     def require(self, condition: str, otherwise: str) -> None:
         """Go on where an instruction gives true, else to a label."""

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gradir.codegen.driver.call_text import CallText
+from gradir.codegen.driver.call_text import NDARRAY, NODE, WALK, WAY, WAYS, CallText
 
 TREE_ENTRY = "gradir_tree_call"
 
@@ -32,8 +32,8 @@ def tree_call() -> str:
 def _next_node() -> str:
     """`@next_node`: the next node of a walk."""
     f = CallText()
-    node = f.field("walk", "%walk", "node")
-    f.set_field("walk", "%walk", "node", f.emit(f"getelementptr %node, ptr {node}, i64 1"))
+    node = f.field(WALK, "%walk", "node")
+    f.put(WALK, "%walk", "node", f.entry_of(NODE, node, "1"))
     f.ret(f"ptr {node}")
     return f.function("ptr", "next_node", "ptr %walk")
 
@@ -45,18 +45,18 @@ def _match() -> str:
     """`@match`: whether a value is nested as the nodes say; puts its leaves into the tuple."""
     f = CallText()
     node = f.call("ptr", "@next_node", "ptr %walk")
-    type_ = f.field("ndarray", "%object", "type")
-    f.require(f"icmp eq ptr {type_}, {f.field('node', node, 'type')}", "no")
-    count = f.field("node", node, "count")
-    kind = f.field("node", node, "kind")
+    type_ = f.field(NDARRAY, "%object", "type")
+    f.require(f"icmp eq ptr {type_}, {f.field(NODE, node, 'type')}", "no")
+    count = f.field(NODE, node, "count")
+    kind = f.field(NODE, node, "kind")
     kinds = {LEAF: "leaf", TUPLE: "tuple", LIST: "list", DICT: "dict"}
     f.switch(kind, "constant", kinds.items())
     f.label("leaf")
-    leaf = f.field("walk", "%walk", "leaf")
+    leaf = f.field(WALK, "%walk", "leaf")
     f.call("void", "@Py_IncRef", "ptr %object")
-    leaves = f.field("walk", "%walk", "leaves")
+    leaves = f.field(WALK, "%walk", "leaves")
     f.call("i32", "@PyTuple_SetItem", f"ptr {leaves}, i64 {leaf}, ptr %object")
-    f.set_field("walk", "%walk", "leaf", f.emit(f"add i64 {leaf}, 1"))
+    f.put(WALK, "%walk", "leaf", f.emit(f"add i64 {leaf}, 1"))
     f.ret("i1 true")
     for name, c_type in (("tuple", "PyTuple"), ("list", "PyList")):
         _match_children(
@@ -64,7 +64,7 @@ def _match() -> str:
         )
 
     def value(k: str) -> tuple[str, str]:
-        key = f.call("ptr", "@PyTuple_GetItem", f"ptr {f.field('node', node, 'keys')}, i64 {k}")
+        key = f.call("ptr", "@PyTuple_GetItem", f"ptr {f.field(NODE, node, 'keys')}, i64 {k}")
         return "@PyDict_GetItemWithError", f"ptr %object, ptr {key}"
 
     _match_children(f, "dict", "PyDict", count, value)
@@ -106,13 +106,13 @@ def _build() -> str:
     """`@build`: a new reference to the value of the next node; null after an exception."""
     f = CallText()
     node = f.call("ptr", "@next_node", "ptr %walk")
-    count, keys = f.field("node", node, "count"), f.field("node", node, "keys")
-    kind = f.field("node", node, "kind")
+    count, keys = f.field(NODE, node, "count"), f.field(NODE, node, "keys")
+    kind = f.field(NODE, node, "kind")
     kinds = {LEAF: "leaf", CONSTANT: "constant", LIST: "list", DICT: "dict"}
     f.switch(kind, "tuple", kinds.items())
     f.label("leaf")
-    leaf, leaves = f.field("walk", "%walk", "leaf"), f.field("walk", "%walk", "leaves")
-    f.set_field("walk", "%walk", "leaf", f.emit(f"add i64 {leaf}, 1"))
+    leaf, leaves = f.field(WALK, "%walk", "leaf"), f.field(WALK, "%walk", "leaves")
+    f.put(WALK, "%walk", "leaf", f.emit(f"add i64 {leaf}, 1"))
     found = f.call("ptr", "@PyTuple_GetItem", f"ptr {leaves}, i64 {leaf}")
     f.call("void", "@Py_IncRef", f"ptr {found}")
     f.ret(f"ptr {found}")
@@ -128,7 +128,7 @@ def _build() -> str:
     f.label("plain")
     f.ret(f"ptr {values}")
     f.label("other")
-    maker = f.field("node", node, "type")
+    maker = f.field(NODE, node, "type")
     other = f.call("ptr", "@PyObject_CallObject", f"ptr {maker}, ptr {values}")
     f.call("void", "@Py_DecRef", f"ptr {values}")
     f.ret(f"ptr {other}")
@@ -185,23 +185,23 @@ def _run() -> str:
     f = CallText()
     arguments = f.emit("alloca [2 x ptr]")
     f.store("ptr", 1, arguments, "%leaves")
-    run = f.field("way", "%way", "run")
+    run = f.field(WAY, "%way", "run")
     f.require(f"icmp ne ptr {run}, null", "attempt")
-    f.require(f"icmp eq i64 {f.field('way', '%way', 'is_busy')}, 0", "attempt")
+    f.require(f"icmp eq i64 {f.field(WAY, '%way', 'is_busy')}, 0", "attempt")
     for field in ("doubt", "loss"):
-        size = f.call("i64", "@PyObject_Size", f"ptr {f.field('ways', '%ways', field)}")
+        size = f.call("i64", "@PyObject_Size", f"ptr {f.field(WAYS, '%ways', field)}")
         f.require(f"icmp eq i64 {size}, 0", "attempt")
-    f.set_field("way", "%way", "is_busy", "1")
+    f.put(WAY, "%way", "is_busy", "1")
     f.store("ptr", 1, f.word(arguments, "1"), "@python_none")
     found = _call_object(f, run, arguments, 2)
     f.require(f"icmp ne ptr {found}, @python_false", "failed")
-    f.set_field("way", "%way", "is_busy", "0")
+    f.put(WAY, "%way", "is_busy", "0")
     f.ret(f"ptr {found}")
     f.label("failed")  # and its table is not used again
     f.call("void", "@Py_DecRef", f"ptr {found}")
-    f.ret(f"ptr {_call_object(f, f.field('way', '%way', 'failed'), arguments, 0)}")
+    f.ret(f"ptr {_call_object(f, f.field(WAY, '%way', 'failed'), arguments, 0)}")
     f.label("attempt")
-    f.ret(f"ptr {_call_object(f, f.field('way', '%way', 'attempt'), arguments, 1)}")
+    f.ret(f"ptr {_call_object(f, f.field(WAY, '%way', 'attempt'), arguments, 1)}")
     return f.function("ptr", "run_way", "ptr %way, ptr %leaves, ptr %ways")
 
 
@@ -213,18 +213,18 @@ def _call_object(f: CallText, function: str, arguments: str, count: int) -> str:
 def _call() -> str:
     """`@gradir_tree_call`; an int holds the address of the ways."""
     f = CallText()
-    walk = f.emit("alloca %walk")
+    walk = f.new_struct(WALK)
     ways = f.call("ptr", "@PyLong_AsVoidPtr", "ptr %self")
     positional = f.load("ptr", 1, "%arguments")
     named = f.load("ptr", 1, f.word("%arguments", "1"))
-    stops = f.call("i64", "@PyObject_Size", f"ptr {f.field('ways', ways, 'stops')}")
+    stops = f.call("i64", "@PyObject_Size", f"ptr {f.field(WAYS, ways, 'stops')}")
     f.require(f"icmp eq i64 {stops}, 0", "missed")
-    count, first = f.field("ways", ways, "count"), f.field("ways", ways, "ways")
+    count, first = f.field(WAYS, ways, "count"), f.field(WAYS, ways, "ways")
     with f.loop("0", count, hint="way") as k:
         way = f.load("ptr", 1, f.word(first, k))
-        leaves = f.call("ptr", "@PyTuple_New", f"i64 {f.field('way', way, 'leaves')}")
+        leaves = f.call("ptr", "@PyTuple_New", f"i64 {f.field(WAY, way, 'leaves')}")
         f.require(f"icmp ne ptr {leaves}, null", "raised")
-        _begin_walk(f, walk, f.field("way", way, "arguments"), leaves)
+        _begin_walk(f, walk, f.field(WAY, way, "arguments"), leaves)
         for value in (positional, named):
             f.require(f"call i1 @match(ptr {value}, ptr {walk})", "other")
         results = f.call("ptr", "@run_way", f"ptr {way}, ptr {leaves}, ptr {ways}")
@@ -232,7 +232,7 @@ def _call() -> str:
         f.require(f"icmp ne ptr {results}, null", "raised")
         f.decide(f"icmp eq ptr {results}, @python_none", "declined", "ran")
         f.label("ran")
-        _begin_walk(f, walk, f.field("way", way, "results"), results)
+        _begin_walk(f, walk, f.field(WAY, way, "results"), results)
         built = f.call("ptr", "@build", f"ptr {walk}")
         f.call("void", "@Py_DecRef", f"ptr {results}")
         f.ret(f"ptr {built}")
@@ -255,4 +255,4 @@ def _call() -> str:
 def _begin_walk(f: CallText, walk: str, nodes: str, leaves: str) -> None:
     """Begin a walk over nodes, with these leaves."""
     for field, value in (("node", nodes), ("leaves", leaves), ("leaf", "0")):
-        f.set_field("walk", walk, field, value)
+        f.put(WALK, walk, field, value)

@@ -14,28 +14,17 @@ The block outlives the function, since Python reads the message from it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
-
 from gradir.codegen.text.fixed_text import load_field
+from gradir.codegen.text.structs import Struct
 
 # `object` is the Python object of the program's host calls. `function` is null where Python makes
 # the call; `finish` waits for the started call. A moved word of the block, by its place, points
 # to another place of the block; a buffer's word to the call's k-th buffer.
-HOST_RECORD: Mapping[str, str] = MappingProxyType(
-    {
-        "object": "ptr",
-        "function": "ptr",
-        "finish": "ptr",
-        "template": "ptr",
-        "template_size": "i64",
-        "block_size": "i64",
-        "moved": "ptr",
-        "moved_count": "i64",
-        "buffers": "ptr",
-        "buffer_count": "i64",
-    }
-)
+HOST_RECORD = Struct.of(
+    "host_record",
+    object="ptr", function="ptr", finish="ptr", template="ptr", template_size="i64",
+    block_size="i64", moved="ptr", moved_count="i64", buffers="ptr", buffer_count="i64",
+)  # fmt: skip
 CALL_PLACE = 8
 
 NATIVE_DECLARATION = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
@@ -43,11 +32,11 @@ NATIVE_DECLARATION = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
 
 def load_record_field(name: str) -> str:
     """Lines that load a field of `%record`, each of them a word, to a register of its name."""
-    return load_field(name, "%record", list(HOST_RECORD).index(name), HOST_RECORD[name])
+    return load_field(name, "%record", HOST_RECORD.offsets[name], HOST_RECORD.types[name], "i8")
 
 
 def record_type() -> str:
-    return f"{{{', '.join(HOST_RECORD.values())}}}"
+    return f"[{HOST_RECORD.size} x i8]"
 
 
 def native_function() -> str:

@@ -1,0 +1,170 @@
+"""The checks of a call that finds nothing, as LLVM text: straight code over constant records.
+
+    @differ(function, in, out, workspace)    0 where nothing is wrong or unusual
+
+Otherwise `checks.py` asks question by question, and may find that nothing is wrong: a size of 0 may
+have any pointer. So these checks may be strict, but must not miss anything.
+
+Two memories [a, a + m) and [b, b + n) meet if b + n - 1 - a < m + n - 1 in unsigned numbers. Four
+such tests are one of vectors: on the lower 32 bits of addresses, as SSE2 compares no longer numbers
+in vectors; memories that meet there alone are looked at again. The workspace is one more memory. It
+meets itself, as each result does, so the number of meetings is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gradir.aot.abi import ARRAY, CHECK, FUNCTION, INFO
+from gradir.aot.code import Code
+
+LANES = 4
+_SIGN = 1 << 31
+NO_END = _SIGN - 1
+"""The end of no array: it meets nothing, but at an address of 0 in 32 bits."""
+LARGEST = _SIGN - 1
+"""Bytes of a memory up to which sums of two are numbers of 32 bits."""
+_VECTOR = f"<{LANES} x i32>"
+
+
+def ends_of(sizes: Sequence[int]) -> list[int]:
+    """For memories of these bytes what is added to a signed address for its last byte; for vectors.
+
+    Signed numbers are less by the sign bit, so that they compare as unsigned ones do.
+    """
+    ends = [_signed(size - 1 + _SIGN) for size in sizes]
+    return ends + [NO_END] * (LANES + -len(ends) % LANES)
+
+
+def meetings_of(sizes: Sequence[int], written: Sequence[int]) -> int:
+    """How many memories meet in a right call: those that are written, each itself. -1 where the
+    bytes are too many to tell."""
+    return -1 if max(sizes) > LARGEST else sum(size > 0 for size in written)
+
+
+def _signed(number: int) -> int:
+    number %= 1 << 32
+    return number - (1 << 32) if number >= _SIGN else number
+
+
+def quick_functions() -> str:
+    """`@differ`."""
+    f = Code({})
+    found, halves, meetings = (f.new_slots(*kind) for kind in _SLOTS)
+    for slot, (kind, lanes) in zip((found, halves, meetings), _SLOTS, strict=True):
+        f.store_slot(kind, lanes, slot, f.splat(kind, lanes, "0"))
+    info = f.field(FUNCTION, "%function", "info")
+    inputs, results = (f.number(INFO, info, f"n_{kind}") for kind in ("in", "out"))
+    every = f.add(inputs, results)
+    vectors = f.add(f.emit(f"lshr i64 {every}, 2"), 1)  # with the workspace
+    ends = _new_ends(f, vectors)
+    checks, added = (f.field(FUNCTION, "%function", name) for name in ("checks", "ends"))
+    for kind, first, count in (("in", "0", inputs), ("out", inputs, results)):
+        check_of = f.entry_of(CHECK, checks, first)
+        end_of, added_of = (f.address("i32", p, first) for p in (ends, added))
+        with f.loop("0", count) as k:
+            check, array = f.entry_of(CHECK, check_of, k), f.entry_of(ARRAY, f"%{kind}", k)
+            _check_array(f, check, array, kind == "out", found, halves)
+            data = f.emit(f"ptrtoint ptr {f.field(ARRAY, array, 'data')} to i32")
+            _store_end(f, end_of, added_of, k, data)
+    _store_end(f, ends, added, every, f.emit("ptrtoint ptr %workspace to i32"))
+    rows = (f.add(inputs, 0), f.add(every, 1))
+    _count_meetings(f, rows, ends, added, vectors, meetings)
+    f.ret(f"i64 {_all_found(f, found, halves, meetings)}")
+    names = "ptr %function, ptr %in, ptr %out, ptr %workspace"
+    return f.inlined("differ", names, "i64")
+
+
+def _new_ends(f: Code, vectors: str) -> str:
+    """Room for the ends of memories; the last two vectors, which they do not fill, have no ends."""
+    ends = f.emit(f"alloca {_VECTOR}, i64 {f.add(vectors, 1)}, align 16")
+    last = f.address("i32", ends, f.emit(f"shl i64 {vectors}, 2"))
+    for place in (last, f.address("i32", last, -LANES)):
+        f.store("i32", LANES, place, f.splat("i32", LANES, str(NO_END)))
+    return ends
+
+
+def _store_end(f: Code, ends: str, added: str, k: str, data: str) -> None:
+    add = f.load("i32", 1, f.address("i32", added, k))
+    f.store("i32", 1, f.address("i32", ends, k), f.emit(f"add i32 {add}, {data}"))
+
+
+_SLOTS = ("i64", 1), ("i64", 2), ("i32", LANES)
+
+
+def _check_array(f: Code, check: str, array: str, is_result: bool, found: str, halves: str) -> None:
+    """Gather what differs between an array and its record."""
+    # size, and rank and dtype, which are one number, stand side by side in both
+    one = f.load("i64", 2, f.place(CHECK, check, "size"))
+    other = f.load("i64", 2, f.place(ARRAY, array, "size"))
+    _gather(f, halves, [f.emit(f"xor <2 x i64> {one}, {other}")], 2)
+    data = f.emit(f"ptrtoint ptr {f.field(ARRAY, array, 'data')} to i64")
+    missing = f.emit(f"zext i1 {f.emit(f'icmp eq i64 {data}, 0')} to i64")
+    parts = [f.emit(f"and i64 {data}, {f.field(CHECK, check, 'low')}"), missing]
+    if is_result:
+        request = f.emit(f"zext i32 {f.field(ARRAY, array, 'request')} to i64")
+        parts.append(f.emit(f"xor i64 {request}, {f.field(CHECK, check, 'request')}"))
+    _gather(f, found, parts)
+    shapes = f.field(CHECK, check, "shape"), f.field(ARRAY, array, "shape")
+    # nobody reads the shape of a result that is not wanted
+    is_right = f.emit(f"icmp eq i64 {f.load_slot('i64', 1, found)}, 0")
+    is_other = f.emit(f"icmp ne ptr {shapes[0]}, {shapes[1]}")
+    with f.when(f.emit(f"and i1 {is_other}, {is_right}")):
+        _check_extents(f, check, array, shapes, found)
+
+
+def _check_extents(f: Code, check: str, array: str, shapes: tuple[str, str], found: str) -> None:
+    """Gather the differences of extents, of which an array of another rank may have fewer."""
+    kinds = (f.field(CHECK, check, "kind"), f.load("i64", 1, f.place(ARRAY, array, "rank")))
+    rank = f.emit(f"and i64 {kinds[0]}, 4294967295")
+    missing = f.emit(f"icmp eq ptr {shapes[1]}, null")
+    _gather(f, found, [f.emit(f"select i1 {missing}, i64 {rank}, i64 0")])
+    other = f.emit(f"icmp ne i64 {kinds[0]}, {kinds[1]}")
+    unread = f.emit(f"or i1 {missing}, {other}")
+    with f.loop("0", f.emit(f"select i1 {unread}, i64 0, i64 {rank}")) as axis:
+        extents = [f.load("i64", 1, f.address("i64", shape, axis)) for shape in shapes]
+        _gather(f, found, [f.emit(f"xor i64 {', '.join(extents)}")])
+
+
+def _count_meetings(
+    f: Code, rows: tuple[str, str], ends: str, added: str, vectors: str, meetings: str
+) -> None:
+    """Count the memories that those of some rows meet, per lane; four rows at a time."""
+    with f.loop(*rows, LANES) as row:
+        end, add = (f.load("i32", LANES, f.address("i32", p, row)) for p in (ends, added))
+        begins = f.emit(f"sub {_VECTOR} {end}, {add}")
+        no_end = f.splat("i32", LANES, str(NO_END))
+        sizes = f.emit(f"sub {_VECTOR} {add}, {no_end}")
+        orders = [[lane] * LANES for lane in range(LANES)]
+        pairs = [tuple(f.shuffle("i32", LANES, v, o) for v in (begins, sizes)) for o in orders]
+        with f.loop("0", vectors) as k:
+            offset = f.emit(f"shl i64 {k}, 2")
+            end, add = (f.load("i32", LANES, f.address("i32", p, offset)) for p in (ends, added))
+            count = f.load_slot("i32", LANES, meetings)
+            for begin, size in pairs:
+                ahead = f.emit(f"sub {_VECTOR} {end}, {begin}")
+                most = f.emit(f"add {_VECTOR} {add}, {size}")
+                meets = f.emit(f"icmp slt {_VECTOR} {ahead}, {most}")
+                wide = f.emit(f"sext <{LANES} x i1> {meets} to {_VECTOR}")
+                count = f.emit(f"sub {_VECTOR} {count}, {wide}")
+            f.store_slot("i32", LANES, meetings, count)
+
+
+def _gather(f: Code, slot: str, parts: Sequence[str], lanes: int = 1) -> None:
+    total = f.load_slot("i64", lanes, slot)
+    for part in parts:
+        total = f.binary("or", "i64", lanes, total, part)
+    f.store_slot("i64", lanes, slot, total)
+
+
+def _all_found(f: Code, found: str, halves: str, meetings: str) -> str:
+    """The gathered differences as one number."""
+    counts = f.load_slot("i32", LANES, meetings)
+    count = f.emit(f"call i32 @llvm.vector.reduce.add.v{LANES}i32({_VECTOR} {counts})")
+    wanted = f.field(FUNCTION, "%function", "meetings")
+    total = f.emit(f"xor i64 {wanted}, {f.emit(f'sext i32 {count} to i64')}")
+    pair = f.load_slot("i64", 2, halves)
+    half = f.emit(f"call i64 @llvm.vector.reduce.or.v2i64(<2 x i64> {pair})")
+    for part in (half, f.load_slot("i64", 1, found)):
+        total = f.emit(f"or i64 {total}, {part}")
+    return total

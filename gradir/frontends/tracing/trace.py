@@ -16,6 +16,7 @@ from gradir.dialects.base.attribute_names import REQUIRES
 from gradir.dialects.base.extents import assuming
 from gradir.errors import ArgumentTypeError, gradir_errors
 from gradir.frontends.tracing.callbacks import call_user
+from gradir.frontends.tracing.later_rules import LaterRules
 from gradir.frontends.tracing.memory import ArrayMemory
 from gradir.frontends.tracing.nodes import kind_of
 from gradir.frontends.tracing.object_arrays import is_object_array
@@ -82,12 +83,15 @@ def traced(
     name: str | None = None,
     place: LocationAttr | None = None,
     moving: Moving | None = None,
+    orders: int = 2,
 ) -> Traced:
     """`trace` with the nesting of arguments and results, within an outer trace if given.
 
     `what` is the name of gradir's function in errors; `name` and `place` belong to the program,
     by default the function's own. With `moving`, Python code may ask for values of the arguments,
-    and the function is differentiated by those leaves.
+    and the function is differentiated by those leaves. A program of its own has the rules of
+    derivatives written by hand that `orders` of differentiation need; further ones are traced when
+    Module.gradient asks for them.
     """
     if not callable(function):
         raise ArgumentTypeError(f"function: expected a Python function, got {function!r}")
@@ -113,7 +117,10 @@ def traced(
                 values, results = yielded(result, "the traced function")
                 trace.emit(ReturnOp(*map(trace.use, values)))
             module = _module(trace, place)
+        rules = LaterRules(trace)
         if outer is None:
+            for _ in range(orders):
+                rules.define(module, trace.name)
             verify(module)
         else:  # its callees were verified when they were traced, and are once more in the end
             verify_function(module, function_named(module, trace.name))
@@ -121,7 +128,7 @@ def traced(
     weak = tuple(value.weak for value in values)
     path = trace.known.close()
     return Traced(
-        Module(module, SOURCES), trace.name, tree, results, tuple(names), weak, captured, path
+        Module(module, SOURCES, rules=rules), trace.name, tree, results, tuple(names), weak, captured, path
     )
 
 

@@ -262,7 +262,7 @@ def vjp(function: Callable[..., Any], *primals: Any, has_aux: bool = False) -> A
     (result, aux), where only the result has cotangents; vjp returns aux as a third.
     """
     trace = tracing()
-    inner = traced("vjp", function, primals, outer=trace, moving=all_of)
+    inner = traced("vjp", function, primals, outer=trace, moving=all_of, orders=0)
     tree = _derived_results("vjp", inner, has_aux)
     wrt, of = _floating(inner)
     of = [k for k in of if k < tree.leaf_count]

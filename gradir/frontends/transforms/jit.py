@@ -149,7 +149,7 @@ class Jitted(Wrapped):
     def _trace(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Traced:
         """The program for some arguments."""
         moving = _nothing if self._options.knows_values else None
-        return traced("jit", self._function, args, kwargs, moving=moving)
+        return traced("jit", self._function, args, kwargs, moving=moving, orders=0)
 
     def _chosen(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]

@@ -8,8 +8,10 @@ loops, gradir.jit and itself, in any order.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, cast
 
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute
 
@@ -18,6 +20,7 @@ from gradir.dialects.base.shapes import element_of, shape_of, tensor
 from gradir.dialects.grad.custom_vjp import CustomVjpOp
 from gradir.errors import ArgumentTypeError
 from gradir.frontends.tracing.nodes import NODES, parts
+from gradir.frontends.tracing.later_rules import declaration_of, program_of
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.spec import NUMPY_NAMES, Spec, type_text
 from gradir.frontends.tracing.trace import Traced, traced
@@ -27,7 +30,7 @@ from gradir.frontends.tracing.trees import Tree, flatten
 from gradir.frontends.transforms.jit import jit_transform
 from gradir.gc_pause import paused_gc
 from gradir.passes.analysis.call_graph import callees_first, functions_by_name, uses_in
-from gradir.passes.batch.vmap import OnRows, on_rows
+from gradir.passes.batch.vmap import FunctionsOnRows, OnRows, on_rows
 from gradir.passes.differentiate.program import ModuleFunctions
 
 Axes = Any
@@ -136,13 +139,38 @@ def _on_rows(trace: Trace, inner: Traced, size: int, rows: Sequence[bool]) -> On
         program = ModuleFunctions(module)
         shared = [False] * len(inner.captured)
         made = on_rows(program, program.function(inner.name), size, [*rows, *shared], False)
-        declared = {d.names[0] for d in trace.declarations}
-        for op in [op for op in module.ops if isinstance(op, CustomVjpOp)]:
-            if op.names[0] not in declared:
-                op.detach()
-                trace.declarations.append(op)
+        _declare(trace, module)
         _take_over(trace, functions_by_name(module), made.function)
+    for name, source in made.awaited.items():
+        trace.rules.setdefault(name, partial(_rules_on_rows, name, source, size))
     return made
+
+
+def _rules_on_rows(name: str, source: str, size: int, trace: Trace) -> list[str]:
+    """The names of a function on rows and of its rules, made from those of its source."""
+    found = declaration_of(trace, source)
+    if found is None or not found.has_rules:
+        return [name]
+    with paused_gc():
+        module = program_of(trace, found.names)
+        on_rows = FunctionsOnRows(ModuleFunctions(module), size)
+        made = on_rows.with_derivative(source)
+        functions = functions_by_name(module)
+        _declare(trace, module)
+        for each in made:
+            _take_over(trace, functions, functions[each])
+    for other, its in on_rows.awaited.items():
+        trace.rules.setdefault(other, partial(_rules_on_rows, other, its, size))
+    return [name, *made[1:]]
+
+
+def _declare(trace: Trace, module: ModuleOp) -> None:
+    """Add the declarations of a module to a trace that it does not have."""
+    declared = {d.names[0] for d in trace.declarations}
+    for op in [op for op in module.ops if isinstance(op, CustomVjpOp)]:
+        if op.names[0] not in declared:
+            op.detach()
+            trace.declarations.append(op)
 
 
 def _take_over(trace: Trace, functions: dict[str, FuncOp], made: FuncOp) -> None:

@@ -40,10 +40,17 @@ class LaterRules:
             return
         running = tracing()
         if running is not None and running.rules is self.trace.rules:
-            _define(running, module, function)
+            _define(_named(function, running), module, function)
             return
         with self._lock:
-            _define(Trace([], self.trace), module, function)
+            _define(_named(function, self.trace), module, function)
+
+
+def _named(function: str, outer: Trace) -> Trace:
+    """A trace in which functions have other names than the differentiated one."""
+    made = Trace([], outer)
+    made.name = function
+    return made
 
 
 def _define(trace: Trace, module: ModuleOp, function: str) -> None:
@@ -98,7 +105,8 @@ def _add(trace: Trace, module: ModuleOp, before: FuncOp, names: Sequence[str]) -
 
 
 def _require_same(found: FuncOp, wanted: FuncOp) -> None:
-    if found.function_type != wanted.function_type:
+    is_same = found.function_type == wanted.function_type
+    if not (is_same and found.body.is_structurally_equivalent(wanted.body)):
         name = found.sym_name.data
         raise PassError(f"@{name} is not the traced function any more; rename it", found)
 

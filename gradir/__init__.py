@@ -207,8 +207,9 @@ _ELSEWHERE = {
 
 
 def __dir__() -> list[str]:
-    """All public names, also of modules that were not imported yet."""
-    return sorted({*globals(), *_LAZY})
+    """The public names, also of modules that were not imported yet, and the module's own."""
+    own = [name for name in globals() if name.startswith("__") and name != "__all__"]
+    return sorted({*__all__, *_LAZY, *own})
 
 
 def _imported(name: str) -> Any:
@@ -224,8 +225,9 @@ def _imported(name: str) -> Any:
 def __getattr__(name: str) -> Any:
     """The names of modules that are imported at first use."""
     if name not in _LAZY:
-        known = f": {_ELSEWHERE[name]}" if name in _ELSEWHERE else ""
-        raise AttributeError(f"module 'gradir' has no attribute {name!r}{known}")
+        from gradir.nearest import missing_name
+
+        raise missing_name("gradir", name, [*__all__, *_LAZY], _ELSEWHERE.get(name))
     module = _imported(_LAZY[name])
     found = module if _LAZY[name] == f"gradir.{name}" else getattr(module, name)
     # so that the next look finds it without this function

@@ -45,9 +45,7 @@ class CustomVjpOp(IRDLOperation):
 
     traits = traits_def(HasParent(ModuleOp))
 
-    assembly_format = (
-        "$function (`,` $forward^ `,` $backward)? (`jvp` $jvp^)? attr-dict"
-    )
+    assembly_format = "$function (`,` $forward^ `,` $backward)? (`jvp` $jvp^)? attr-dict"
 
     @classmethod
     def of(cls, names: Sequence[str], near: Operation | None = None) -> CustomVjpOp:

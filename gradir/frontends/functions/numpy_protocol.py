@@ -16,7 +16,7 @@ import numpy as np
 
 from gradir.dialects.base.shapes import is_bool, is_float
 from gradir.frontends.functions import absent, linalg
-from gradir.frontends.functions.arguments import axes_of, known, unknown_argument
+from gradir.frontends.functions.arguments import axes_of, known
 from gradir.frontends.functions.assignment import into
 from gradir.frontends.functions.creation import full
 from gradir.frontends.functions.selection import take
@@ -28,6 +28,7 @@ from gradir.frontends.tracing.memory import as_kin
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracer import FUNCTIONS, Tracer
 from gradir.frontends.tracing.tracing import element, holds_tracers, is_number, lifted
+from gradir.nearest import unknown_argument
 
 _FOLDS = ("reduce", "accumulate", "reduceat")
 # The functions of a ufunc's methods `reduce` and `accumulate`.

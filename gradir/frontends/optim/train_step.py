@@ -16,12 +16,13 @@ from gradir.frontends.optim.transformation import (
     apply_updates,
 )
 from gradir.frontends.tracing.callbacks import call_user
-from gradir.frontends.tracing.source_locations import refusal
+from gradir.frontends.tracing.source_locations import named_options, refusal
 from gradir.frontends.tracing.tracing import lifted
 from gradir.frontends.transforms.derivatives import value_and_grad
 from gradir.frontends.transforms.jit import Jitted, jit
 
 
+@named_options
 def train_step(
     loss: Callable[..., Any],
     optimizer: GradientTransformation,

@@ -24,6 +24,7 @@ from gradir.passes.shapes.specialize import declarations, reachable
 Rule = Callable[[Trace], Sequence[str]]
 """Traces a rule into a trace: the names of all functions that grad.custom_vjp declares."""
 
+
 @dataclass(frozen=True)
 class LaterRules:
     """The rules of the functions of a trace that were not traced yet."""

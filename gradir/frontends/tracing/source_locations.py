@@ -24,7 +24,8 @@ from xdsl.dialects.builtin import FileLineColLoc, IntAttr, LocationAttr, StringA
 
 from gradir.diagnostics import Sources, diagnostic_of, render
 from gradir.dialects.base.diagnostics import LocatedError
-from gradir.errors import ArgumentError, GradirError, TraceError, gradir_errors
+from gradir.errors import ArgumentError, ArgumentTypeError, GradirError, TraceError, gradir_errors
+from gradir.nearest import wrong_call
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -75,9 +76,39 @@ def public(function: Callable[P, R]) -> Callable[P, R]:
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         frame = sys._getframe(1)
-        return called_from(frame, function, *args, **kwargs)
+        try:
+            return called_from(frame, function, *args, **kwargs)
+        except TypeError as error:
+            wrong = _wrong_call(error, function, args, kwargs)
+            if wrong is not None:
+                raise wrong from None
+            raise
 
     return call
+
+
+def named_options(function: Callable[P, R]) -> Callable[P, R]:
+    """A function whose unknown arguments are refused with the known ones, at the call."""
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return function(*args, **kwargs)
+        except TypeError as error:
+            wrong = _wrong_call(error, function, args, kwargs)
+            if wrong is not None:
+                raise wrong from None
+            raise
+
+    return call
+
+
+def _wrong_call(
+    error: TypeError, function: Callable[..., Any], given: tuple[Any, ...], named: dict[str, Any]
+) -> ArgumentTypeError | None:
+    """The error of a call with arguments that the function does not take; None for other errors."""
+    wrong = "" if isinstance(error, GradirError) else wrong_call(function, given, named)
+    return refusal(wrong, ArgumentTypeError, place_of_user()) if wrong else None
 
 
 def called_from(frame: FrameType, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:

@@ -128,7 +128,14 @@ def traced(
     weak = tuple(value.weak for value in values)
     path = trace.known.close()
     return Traced(
-        Module(module, SOURCES, rules=rules), trace.name, tree, results, tuple(names), weak, captured, path
+        Module(module, SOURCES, rules=rules),
+        trace.name,
+        tree,
+        results,
+        tuple(names),
+        weak,
+        captured,
+        path,
     )
 
 

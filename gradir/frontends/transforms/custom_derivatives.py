@@ -23,7 +23,7 @@ from gradir.errors import ArgumentTypeError
 from gradir.frontends.functions.promotion import converted
 from gradir.frontends.tracing.callbacks import call_user
 from gradir.frontends.tracing.nodes import static_key
-from gradir.frontends.tracing.source_locations import at, location, public, refusal
+from gradir.frontends.tracing.source_locations import at, location, named_options, public, refusal
 from gradir.frontends.tracing.spec import type_text
 from gradir.frontends.tracing.trace import Traced, function_name, traced
 from gradir.frontends.tracing.tracer import Tracer
@@ -406,6 +406,7 @@ def _with_rules(
     return made
 
 
+@named_options
 def custom_vjp(
     function: Callable[..., Any], nondiff_argnums: int | Sequence[int] = ()
 ) -> CustomVjp:
@@ -418,6 +419,7 @@ def custom_vjp(
     return CustomVjp(function, nondiff_argnums)
 
 
+@named_options
 def custom_jvp(
     function: Callable[..., Any], nondiff_argnums: int | Sequence[int] = ()
 ) -> CustomJvp:

@@ -21,7 +21,7 @@ from gradir.api import Module
 from gradir.dialects.base.shapes import element_of, is_float, shape_of
 from gradir.errors import ArgumentTypeError
 from gradir.frontends.functions.promotion import converted
-from gradir.frontends.tracing.source_locations import SOURCES, public, refusal
+from gradir.frontends.tracing.source_locations import SOURCES, named_options, public, refusal
 from gradir.frontends.tracing.spec import type_text
 from gradir.frontends.tracing.trace import Traced, function_name, parameter_names, traced
 from gradir.frontends.tracing.tracer import Tracer
@@ -53,6 +53,7 @@ from gradir.passes.analysis.call_graph import called_name, callees_first, functi
 from gradir.passes.differentiate.program import ModuleFunctions
 
 
+@named_options
 def grad(
     function: Callable[..., Any],
     argnums: int | Sequence[int] = 0,
@@ -98,6 +99,7 @@ def grad(
     return made
 
 
+@named_options
 def value_and_grad(
     function: Callable[..., Any],
     argnums: int | Sequence[int] = 0,

@@ -10,7 +10,7 @@ import numpy as np
 
 from gradir.dialects.base.shapes import element_of, is_float
 from gradir.frontends.functions.creation import eye, zeros
-from gradir.frontends.tracing.source_locations import public, refusal
+from gradir.frontends.tracing.source_locations import named_options, public, refusal
 from gradir.frontends.tracing.spec import type_text
 from gradir.frontends.tracing.trace import function_name
 from gradir.frontends.tracing.tracer import Tracer
@@ -23,6 +23,7 @@ from gradir.frontends.transforms.vmap import vmap
 Numbers = int | Sequence[int]
 
 
+@named_options
 def jacfwd(
     function: Callable[..., Any], argnums: Numbers = 0, has_aux: bool = False
 ) -> Callable[..., Any]:
@@ -36,6 +37,7 @@ def jacfwd(
     return _jacobian(jacfwd, _forward, function, argnums, has_aux)
 
 
+@named_options
 def jacrev(
     function: Callable[..., Any], argnums: Numbers = 0, has_aux: bool = False
 ) -> Callable[..., Any]:
@@ -46,6 +48,7 @@ def jacrev(
     return _jacobian(jacrev, _reverse, function, argnums, has_aux)
 
 
+@named_options
 def jacobian(
     function: Callable[..., Any], argnums: Numbers = 0, has_aux: bool = False
 ) -> Callable[..., Any]:
@@ -53,6 +56,7 @@ def jacobian(
     return jacrev(function, argnums, has_aux)
 
 
+@named_options
 def hessian(
     function: Callable[..., Any], argnums: Numbers = 0, has_aux: bool = False
 ) -> Callable[..., Any]:

@@ -9,7 +9,7 @@ from typing import Any, NoReturn, cast
 from gradir.cache.memory import Store
 from gradir.errors import ArgumentTypeError, TraceError
 from gradir.frontends.tracing.callbacks import call_user
-from gradir.frontends.tracing.source_locations import called_from, public
+from gradir.frontends.tracing.source_locations import called_from, named_options, public
 from gradir.frontends.tracing.trace import (
     Traced,
     function_name,
@@ -208,6 +208,7 @@ def jit_transform(
     return Jitted(function, parts=parts, reads_out=reads_out, knows_values=True)
 
 
+@named_options
 def jit(
     function: Callable[..., Any],
     threads: int | None = None,

@@ -134,7 +134,9 @@ class NamedShapes:
         ]
         key = call.tree, default_element(float), tuple(map(_kind, specs))
         args, kwargs = call.tree.build(specs)
-        return self._traced.find_or_make(key, lambda: traced("jit", self._function, args, kwargs, orders=0))
+        return self._traced.find_or_make(
+            key, lambda: traced("jit", self._function, args, kwargs, orders=0)
+        )
 
     def _wanted(self, tree: Tree) -> list[Wanted | None]:
         """What is said of each leaf of the arguments."""

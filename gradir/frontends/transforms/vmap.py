@@ -19,9 +19,9 @@ from gradir.dialects.array.movement import BroadcastToOp, PermuteDimsOp
 from gradir.dialects.base.shapes import element_of, shape_of, tensor
 from gradir.dialects.grad.custom_vjp import CustomVjpOp
 from gradir.errors import ArgumentTypeError
-from gradir.frontends.tracing.nodes import NODES, parts
 from gradir.frontends.tracing.later_rules import declaration_of, program_of
-from gradir.frontends.tracing.source_locations import refusal
+from gradir.frontends.tracing.nodes import NODES, parts
+from gradir.frontends.tracing.source_locations import named_options, refusal
 from gradir.frontends.tracing.spec import NUMPY_NAMES, Spec, type_text
 from gradir.frontends.tracing.trace import Traced, traced
 from gradir.frontends.tracing.tracer import Tracer
@@ -37,6 +37,7 @@ Axes = Any
 """An axis, None for no axis, or tuples, lists and dicts of these that nest like the value."""
 
 
+@named_options
 def vmap(function: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0) -> Callable[..., Any]:
     """The function on all rows of its arguments; results are stacked along an axis of rows.
 

@@ -160,12 +160,12 @@ def place_in(
     return _NO_PLACE, None
 
 
-def place_of_error(error: BaseException) -> LocationAttr:
-    """The place of a user's code where an exception comes from."""
+def place_of_error(error: BaseException, *systems: str) -> LocationAttr:
+    """The place of a user's code where an exception comes from; not in folders of `systems`."""
     trace, place = error.__traceback__, _NO_PLACE
     while trace is not None:
         code = trace.tb_frame.f_code
-        if not code.co_filename.startswith((_PACKAGE, NUMPY)):
+        if not code.co_filename.startswith((_PACKAGE, NUMPY, *systems)):
             place = _place(code.co_filename, code, trace.tb_lasti)[0]
         trace = trace.tb_next
     return place

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +30,7 @@ from gradir.frontends.tracing.source_locations import (
     public,
 )
 from gradir.frontends.tracing.spec import spec_of
+from gradir.frontends.tracing.static_numbers import naming_static
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import Trace, lifted, running
 from gradir.frontends.tracing.trees import Tree, flatten
@@ -100,16 +102,17 @@ def traced(
         lifted(leaf) if is_object_array(leaf) and outer is not None else leaf for leaf in leaves
     ]
     names = argument_names(function, tree)
-    found = [_spec(leaf, name) for leaf, name in zip(leaves, names, strict=True)]
-    trace = Trace([type_ for type_, _ in found], outer)
+    specs = [_spec(what, leaf, name) for leaf, name in zip(leaves, names, strict=True)]
+    trace = Trace([type_ for type_, _ in specs], outer)
     trace.name = _free_name(name or function_name(function), outer)
     if moving is not None:
-        path = Path([type_ for type_, _ in found]) if outer is None else outer.known.path
+        path = Path([type_ for type_, _ in specs]) if outer is None else outer.known.path
         trace.known = Known(leaves, moving(tree), path)
-    arguments = _tracers(trace, names, [weak for _, weak in found])
+    arguments = _tracers(trace, names, [weak for _, weak in specs])
     place = place or location_of_function(function)
     conditions = trace.conditions
-    with gradir_errors(SOURCES, location()), paused_gc():
+    named = naming_static(leaves, names) if what == "jit" else nullcontext()
+    with gradir_errors(SOURCES, location()), paused_gc(), named:
         with running(trace), assuming(conditions):
             by_position, by_keyword = tree.build(arguments)
             result = call_user(what, function, *by_position, **by_keyword)
@@ -127,16 +130,8 @@ def traced(
     captured = tuple(trace.captured)
     weak = tuple(value.weak for value in values)
     path = trace.known.close()
-    return Traced(
-        Module(module, SOURCES, rules=rules),
-        trace.name,
-        tree,
-        results,
-        tuple(names),
-        weak,
-        captured,
-        path,
-    )
+    found = Module(module, SOURCES, rules=rules)
+    return Traced(found, trace.name, tree, results, tuple(names), weak, captured, path)
 
 
 def _tracers(trace: Trace, names: Sequence[str], weak: Sequence[bool]) -> list[Tracer]:
@@ -188,11 +183,16 @@ def _copy(op: Operation) -> Operation:
     return copy
 
 
-def _spec(leaf: Any, name: str) -> tuple[Any, bool]:
+def _spec(what: str, leaf: Any, name: str) -> tuple[Any, bool]:
     found = spec_of(leaf)
     if found is None:
+        way_out = (
+            f"; if it chooses the program: gradir.jit(f, static_argnames={name!r})"
+            if what == "jit" and name.isidentifier()
+            else "; if it is no data, the function can have it by functools.partial"
+        )
         raise ArgumentTypeError(
-            f"{name}: expected an array, a gradir.Spec or a number, got {kind_of(leaf)}"
+            f"{name}: expected an array, a gradir.Spec or a number, got {kind_of(leaf)}{way_out}"
         )
     return found
 

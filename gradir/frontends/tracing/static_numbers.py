@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from gradir.diagnostics import render
-from gradir.errors import TraceError
+from gradir.errors import GradirError
 from gradir.frontends.tracing.source_locations import SOURCES
 from gradir.frontends.tracing.tracing import is_number
 
@@ -34,7 +34,7 @@ def naming_static(leaves: Sequence[object], names: Sequence[str]) -> Generator[N
             f"if {' or '.join(asked)} may choose the program, which is then compiled for each "
             f"value: gradir.jit(f, static_argnames={given})"
         )
-        found = error.diagnostic if isinstance(error, TraceError) else None
+        found = error.diagnostic if isinstance(error, GradirError) else None
         if found is None:
             error.add_note(way_out)
             raise

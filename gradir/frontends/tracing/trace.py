@@ -13,6 +13,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from gradir.api import Module
+from gradir.compiler.long_compilations import tracing_time
 from gradir.dialects.base.attribute_names import REQUIRES
 from gradir.dialects.base.extents import assuming
 from gradir.errors import ArgumentTypeError, gradir_errors
@@ -73,7 +74,8 @@ def trace(function: Callable[..., Any], *specs: Any) -> Module:
     or @main of a lambda. Python's own `if` and loops run while tracing; those that depend on values
     are `gradir.cond`, `gradir.scan` and the like. Raises TraceError for code that cannot be traced.
     """
-    return traced("trace", function, specs).module
+    with tracing_time():
+        return traced("trace", function, specs).module
 
 
 def traced(

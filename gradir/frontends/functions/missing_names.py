@@ -21,7 +21,7 @@ def missing(
         if name in handed_on:
             return getattr(other, name)
         found = sys.modules.get(module)
-        known = [] if found is None else dir(found)
+        known = dir(found) if found is not None else list[str]()
         raise missing_name(module, name, known, absent.get(name))
 
     return __getattr__

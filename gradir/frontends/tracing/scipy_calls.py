@@ -73,7 +73,7 @@ def _frames_of_scipy(trace: TracebackType | None) -> list[FrameType]:
         if frame.f_code.co_filename.startswith(folder):
             found.append(frame)
         elif not _is_of_libraries(frame):
-            found = []
+            found.clear()
     return found
 
 

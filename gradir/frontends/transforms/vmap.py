@@ -27,7 +27,7 @@ from gradir.frontends.tracing.trace import Traced, traced
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import Trace, emit_one, lifted, tracing
 from gradir.frontends.tracing.trees import Tree, flatten
-from gradir.frontends.transforms.jit import jit_transform
+from gradir.frontends.transforms.jit import Jitted, P, R, jit_transform
 from gradir.gc_pause import paused_gc
 from gradir.passes.analysis.call_graph import callees_first, functions_by_name, uses_in
 from gradir.passes.batch.vmap import FunctionsOnRows, OnRows, on_rows
@@ -38,7 +38,7 @@ Axes = Any
 
 
 @named_options
-def vmap(function: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0) -> Callable[..., Any]:
+def vmap(function: Callable[P, R], in_axes: Axes = 0, out_axes: Axes = 0) -> Jitted[P, R]:
     """The function on all rows of its arguments; results are stacked along an axis of rows.
 
     `in_axes` says along which axis an argument has rows: a number for all, or a tuple with an entry

@@ -12,7 +12,6 @@ import sys
 import time
 import traceback
 from collections.abc import Iterator, Sequence
-from importlib.metadata import PackageNotFoundError, version
 from io import StringIO
 from typing import IO, NamedTuple
 
@@ -23,7 +22,7 @@ from xdsl.utils.diagnostic import Diagnostic as XdslDiagnostic
 from xdsl.utils.exceptions import ArgSpecParseError, ShrinkException
 from xdsl.xdsl_opt_main import xDSLOptMain
 
-from gradir import registry
+from gradir import __version__, registry
 from gradir.compiler.measured_gradient import MeasuredGradientPass
 from gradir.compiler.measured_step import MeasuredTrainStepPass
 from gradir.compiler.specialize_pass import SpecializePass
@@ -41,6 +40,7 @@ from gradir.text.printer import FaithfulPrinter, FaithfulTarget
 from gradir.text.source_text import decode
 from gradir.tools.closed_output import drop_output
 from gradir.tools.expected_diagnostics import compare, expectations
+from gradir.tools.native_targets import AssemblyTarget, LlvmTextTarget
 from gradir.universe import installed_universes
 
 STANDARD_INPUT = "<stdin>"
@@ -59,7 +59,7 @@ class GradirOpt(xDSLOptMain):
     """The driver. It differs from xDSL's in its input, its errors and its verifier."""
 
     def __init__(self, args: Sequence[str] | None = None) -> None:
-        self.version_format = f"gradir-opt {_version()} built on xDSL {{xdsl_version}}"  # pyrefly: ignore[read-only]
+        self.version_format = f"gradir-opt {__version__} built on xDSL {{xdsl_version}}"  # pyrefly: ignore[read-only]
         self.sources = Sources()
         self.current_pass: str | None = None
         self.pass_start = 0.0
@@ -91,6 +91,8 @@ class GradirOpt(xDSLOptMain):
         """Register gradir's, xDSL's and the plugins' output formats; an earlier one keeps its
         name."""
         self.available_targets["mlir"] = lambda: FaithfulTarget
+        self.available_targets["llvm"] = lambda: LlvmTextTarget
+        self.available_targets["asm"] = lambda: AssemblyTarget
         for universe in self.plugins:
             self.available_targets = universe.all_targets | self.available_targets
 
@@ -102,6 +104,19 @@ class GradirOpt(xDSLOptMain):
             "Other than in xdsl-opt, --verify-diagnostics matches errors and notes with "
             "`// expected-error @+1 {{text}}` comments and exits with code 1 where they differ, "
             "and --time-passes writes to standard error. `-` reads standard input."
+        )
+        arg_parser.add_argument(
+            "--pass-pipeline",
+            dest="passes",
+            metavar="PIPELINE",
+            type=_of_mlir,
+            default=argparse.SUPPRESS,
+            help="As -p, in mlir-opt's spelling: 'builtin.module(gradir-simplify,cse)'",
+        )
+        arg_parser.add_argument(
+            "--mlir-print-ir-after-all",
+            action="store_true",
+            help="Print the program after each pass on standard error, as mlir-opt does",
         )
         arg_parser.add_argument(
             "--list-passes",
@@ -235,6 +250,10 @@ class GradirOpt(xDSLOptMain):
             print(f"Pass {previous.name} took {seconds} seconds", file=sys.stderr)
         if not self.args.disable_verify:
             verify(module)
+        if previous is not None and self.args.mlir_print_ir_after_all:
+            print(f"// -----// IR Dump After {previous.name} //----- //", file=sys.stderr)
+            FaithfulPrinter(stream=sys.stderr).print_op(module)
+            print("\n", file=sys.stderr)
         if previous and following and self.args.print_between_passes:
             print(f"IR after {previous.name}:")
             FaithfulPrinter(stream=sys.stdout).print_op(module)
@@ -254,7 +273,10 @@ class GradirOpt(xDSLOptMain):
         return not errors
 
     def _internal_error(self, error: Exception) -> str:
-        where = "" if self.current_pass is None else f" in pass '{self.current_pass}'"
+        name = self.current_pass
+        if name is not None and not _is_ours(name):
+            return f"pass '{name}', which is not gradir's, does not take this program: {error}"
+        where = "" if name is None else f" in pass '{name}'"
         hint = "" if self.args.traceback else "; --traceback shows where"
         return f"internal error{where}: {type(error).__name__}: {error}{hint}"
 
@@ -283,11 +305,15 @@ def _is_ours(name: str) -> bool:
     return name.startswith("gradir-")
 
 
-def _version() -> str:
-    try:
-        return version("gradir")
-    except PackageNotFoundError:
-        return "(not installed)"
+def _of_mlir(pipeline: str) -> str:
+    """A pipeline in mlir-opt's spelling as one of -p."""
+    match = re.fullmatch(r"\s*(?:any|builtin\.module)\((.*)\)\s*", pipeline, re.DOTALL)
+    inner = pipeline if match is None else match[1]
+    if "(" in inner:
+        raise argparse.ArgumentTypeError(
+            f"passes are for whole modules: expected 'builtin.module(a,b{{x=1}})', got {pipeline!r}"
+        )
+    return inner
 
 
 def _split(text: str) -> Iterator[Chunk]:

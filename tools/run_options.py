@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from gradir import __version__
+
 PROGRAM = "gradir-run"
 
 INTEGER_BOUND = 8
@@ -150,6 +152,7 @@ def _add_precautions(options: argparse.ArgumentParser) -> None:
         help="print this many digits after the point; default: %(default)s",
     )
     add("--traceback", action="store_true", help="show where in gradir an error comes from")
+    add("--version", action="version", version=f"{PROGRAM} {__version__}")
 
 
 def _seed(text: str) -> int:

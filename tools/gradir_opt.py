@@ -273,12 +273,15 @@ class GradirOpt(xDSLOptMain):
         return not errors
 
     def _internal_error(self, error: Exception) -> str:
-        name = self.current_pass
-        if name is not None and not _is_ours(name):
-            return f"pass '{name}', which is not gradir's, does not take this program: {error}"
-        where = "" if name is None else f" in pass '{name}'"
         hint = "" if self.args.traceback else "; --traceback shows where"
-        return f"internal error{where}: {type(error).__name__}: {error}{hint}"
+        said, name = f"{type(error).__name__}: {error}{hint}", self.current_pass
+        if name is None:
+            return f"internal error: {said}"
+        if _is_ours(name):
+            return f"internal error in pass '{name}': {said}"
+        if isinstance(error, NotImplementedError):
+            return f"pass '{name}', which is not gradir's, does not take this program: {error}"
+        return f"error in pass '{name}', which is not gradir's: {said}"
 
     def _trace(self) -> None:
         if self.args.traceback:

@@ -8,10 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import IO, ClassVar
 
-from xdsl.backend.llvm.target import LLVMTarget
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.llvm import FuncOp as LlvmFuncOp
+from xdsl.targets import get_all_targets
 from xdsl.utils.target import Target
 
 from gradir.api import Module, compile
@@ -41,7 +41,7 @@ class LlvmTextTarget(_NativeTarget):
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
         """Write LLVM text; xDSL's of functions in its llvm dialect."""
         if any(isinstance(op, LlvmFuncOp) for op in module.ops):
-            LLVMTarget().emit(ctx, module, output)
+            get_all_targets()["llvm"]()().emit(ctx, module, output)
         else:
             super().emit(ctx, module, output)
 
@@ -61,6 +61,6 @@ def _only_function(module: ModuleOp, target: str) -> str:
         return found[0]
     listed = ", ".join(f"@{name}" for name in functions) or "none"
     raise ArgumentError(
-        f"error: -t {target} is for one function: -t '{target}{{function=NAME}}'; functions: "
+        f"-t {target} is for one function: -t '{target}{{function=NAME}}'; functions: "
         f"{listed}"
     )

@@ -152,7 +152,7 @@ def _named(
         known = ", ".join([*names, *_printed_names(function)]) or "none"
         raise PassError(
             f"{what}: no value of @{_name(function)} is named {name!r}; names: {known} "
-            "(of grad.name, of an argument attribute grad.name, or of an argument as it is printed)",
+            "(set by grad.name or an argument attribute grad.name, or printed)",
             function,
         )
     return Target(names[name], name)

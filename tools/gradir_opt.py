@@ -41,6 +41,7 @@ from gradir.text.source_text import decode
 from gradir.tools.closed_output import drop_output
 from gradir.tools.expected_diagnostics import compare, expectations
 from gradir.tools.native_targets import AssemblyTarget, LlvmTextTarget
+from gradir.tools.plugin_option import load_plugins, plugin_option
 from gradir.universe import installed_universes
 
 STANDARD_INPUT = "<stdin>"
@@ -63,29 +64,17 @@ class GradirOpt(xDSLOptMain):
         self.sources = Sources()
         self.current_pass: str | None = None
         self.pass_start = 0.0
-        # additions of other packages to xDSL's tools
-        self.plugins = list(installed_universes())
         super().__init__("Differentiate, transform and print programs in MLIR syntax.", args)
 
     # Registration
 
     def register_all_dialects(self) -> None:
-        """Register gradir's, xDSL's and the plugins' dialects; an earlier one keeps its name."""
-        names = registry.dialects()
-        for universe in self.plugins:
-            names = dict(universe.all_dialects) | names
-        for name, dialect in names.items():
-            self.ctx.register_dialect(name, dialect)
+        """Register gradir's, xDSL's and the plugins' dialects."""
+        self.ctx = registry.make_context()
 
     def register_all_passes(self) -> None:
-        """Register gradir's, xDSL's and the plugins' passes; an earlier one keeps its name."""
+        """Register gradir's, xDSL's and the plugins' passes."""
         self.available_passes = registry.passes()
-        for universe in self.plugins:
-            self.available_passes |= {
-                name: factory
-                for name, factory in universe.all_passes.items()
-                if name not in self.available_passes
-            }
 
     def register_all_targets(self) -> None:
         """Register gradir's, xDSL's and the plugins' output formats; an earlier one keeps its
@@ -93,7 +82,7 @@ class GradirOpt(xDSLOptMain):
         self.available_targets["mlir"] = lambda: FaithfulTarget
         self.available_targets["llvm"] = lambda: LlvmTextTarget
         self.available_targets["asm"] = lambda: AssemblyTarget
-        for universe in self.plugins:
+        for universe in installed_universes():
             self.available_targets = universe.all_targets | self.available_targets
 
     def register_all_arguments(self, arg_parser: argparse.ArgumentParser) -> None:
@@ -105,6 +94,7 @@ class GradirOpt(xDSLOptMain):
             "`// expected-error @+1 {{text}}` comments and exits with code 1 where they differ, "
             "and --time-passes writes to standard error. `-` reads standard input."
         )
+        plugin_option(arg_parser)
         arg_parser.add_argument(
             "--pass-pipeline",
             dest="passes",
@@ -365,6 +355,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(argv: Sequence[str] | None) -> int:
     try:
+        load_plugins(argv)
         driver = GradirOpt(argv)
         code = driver.run()
         sys.stdout.flush()

@@ -61,6 +61,5 @@ def _only_function(module: ModuleOp, target: str) -> str:
         return found[0]
     listed = ", ".join(f"@{name}" for name in functions) or "none"
     raise ArgumentError(
-        f"-t {target} is for one function: -t '{target}{{function=NAME}}'; functions: "
-        f"{listed}"
+        f"-t {target} is for one function: -t '{target}{{function=NAME}}'; functions: {listed}"
     )

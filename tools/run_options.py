@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from gradir import __version__
+from gradir.tools.plugin_option import plugin_option
 
 PROGRAM = "gradir-run"
 
@@ -51,6 +52,7 @@ class Arguments(argparse.Namespace):
     random_inputs: int | None
     output_dir: str | None
     passes: str | None
+    plugin: list[str]
     threads: int | None
     timeout: float | None
     interpret: bool
@@ -96,6 +98,7 @@ def _add_program(options: argparse.ArgumentParser) -> None:
     )
     add("--output-dir", metavar="DIR", help="write result0.npy, result1.npy, ... to this folder")
     add("-p", "--passes", metavar="PIPELINE", help="run these passes first, as with gradir-opt -p")
+    plugin_option(options)
 
 
 def _add_machine(options: argparse.ArgumentParser) -> None:

@@ -50,8 +50,13 @@ __all__ = [
     "name",
     "native",
     "no_grad",
+    "op_function",
     "parse",
+    "register_dialect",
     "register_host_function",
+    "register_op",
+    "register_pass",
+    "register_rule",
     "scan",
     "sparse_hessian",
     "sparse_jacobian",
@@ -72,6 +77,12 @@ _LAZY = {
     "interpret": "gradir.api",
     "parse": "gradir.api",
     "register_host_function": "gradir.api",
+    "plugins": "gradir.plugins",
+    "register_dialect": "gradir.plugins",
+    "register_op": "gradir.plugins",
+    "register_pass": "gradir.plugins",
+    "register_rule": "gradir.plugins",
+    "op_function": "gradir.frontends.functions.plugin_ops",
     "GradirError": "gradir.errors",
     "TraceError": "gradir.errors",
     "RowSlices": "gradir.runtime.row_slices",
@@ -150,6 +161,7 @@ if TYPE_CHECKING:
     from gradir.cache.store import clear_cache as clear_cache
     from gradir.errors import GradirError as GradirError
     from gradir.errors import TraceError as TraceError
+    from gradir.frontends.functions.plugin_ops import op_function as op_function
     from gradir.frontends.tracing.default_dtype import default_dtype as default_dtype
     from gradir.frontends.tracing.spec import Spec as Spec
     from gradir.frontends.tracing.trace import trace as trace
@@ -183,6 +195,10 @@ if TYPE_CHECKING:
     from gradir.frontends.transforms.sparse_jacobians import sparse_hessian as sparse_hessian
     from gradir.frontends.transforms.sparse_jacobians import sparse_jacobian as sparse_jacobian
     from gradir.frontends.transforms.vmap import vmap as vmap
+    from gradir.plugins import register_dialect as register_dialect
+    from gradir.plugins import register_op as register_op
+    from gradir.plugins import register_pass as register_pass
+    from gradir.plugins import register_rule as register_rule
     from gradir.runtime.native_functions import include_dir as include_dir
     from gradir.runtime.native_functions import native as native
     from gradir.runtime.row_slices import RowSlices as RowSlices

@@ -26,6 +26,7 @@ from xdsl.context import Context
 from xdsl.ir import Attribute, Dialect, Operation, TypeAttribute
 from xdsl.passes import ModulePass
 
+from gradir.dialects.base import op_rules
 from gradir.dialects.base.interfaces import TensorOp
 from gradir.errors import ArgumentError, ArgumentTypeError, GradirError
 
@@ -110,6 +111,51 @@ def _builtin(kind: str) -> Mapping[str, Any]:
     from gradir import registry
 
     return registry.builtin_dialects() if kind == "dialect" else registry.builtin_passes()
+
+
+def register_rule(
+    op_class: type[Operation],
+    *,
+    vjp: Callable[..., Any] | None = None,
+    vmap: Callable[..., Any] | None = None,
+    decompose: Callable[..., Any] | None = None,
+    numpy: Callable[..., Any] | None = None,
+    simplify: Callable[..., Any] | None = None,
+    inactive: bool = False,
+) -> None:
+    """Give an op of any xDSL dialect what gradir has to know; a TensorOp has methods for it.
+
+    `vjp(op, cts, results, operands)` gives a cotangent for each operand, None for none, from those
+    of the results, which are None where nothing flows; forward mode transposes it. `vmap(op,
+    batch)` gives the results on rows, or None to run row by row, as without one. `decompose(op,
+    *operands)` gives the value by ops that gradir compiles, `numpy(op, *arrays)` by NumPy, for the
+    interpreter. `simplify(op, *operands)` gives a cheaper equal value, or None. `inactive` ops have
+    the derivative 0. Values have operators and emit ops (`gradir.dialects.base.value`).
+
+    Raises ArgumentError for a TensorOp, and for ops that gradir has rules for itself.
+    """
+    if not (isinstance(cast(object, op_class), type) and issubclass(op_class, Operation)):
+        raise ArgumentTypeError(f"register_rule: expected a class of ops, got {op_class!r}")
+    if issubclass(op_class, TensorOp):
+        raise ArgumentError(
+            f"register_rule: {op_class.name} is a TensorOp; write its methods vjp, decompose, numpy"
+        )
+    known, without = op_rules.registered()
+    if op_class in [*known, *without] and not op_rules.has_plugin_rule(op_class):
+        raise ArgumentError(f"register_rule: gradir has rules for {op_class.name} itself")
+    op_rules.note_plugin(op_class)
+    given = {
+        op_rules.register_vjp: vjp,
+        op_rules.register_vmap: vmap,
+        op_rules.register_decomposition: decompose,
+        op_rules.register_meaning: numpy,
+        op_rules.register_simplification: simplify,
+    }
+    for register, function in given.items():
+        if function is not None:
+            register(op_class, function)
+    if inactive:
+        op_rules.register_inactive(op_class)
 
 
 def load_plugin(module: str) -> ModuleType:

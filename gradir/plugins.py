@@ -223,14 +223,21 @@ def plugin_passes() -> dict[str, Callable[[], type[ModulePass]]]:
 
 def op_class_of(name: str) -> type[TensorOp]:
     """The class of a tensor op, of gradir's dialects or a plugin's; ArgumentError without one."""
+    found = _own_ops().get(name)
+    if found is None:
+        thunk = plugin_dialects().get(name.partition(".")[0])
+        ops = thunk().operations if thunk is not None else ()
+        found = next((op for op in ops if op.name == name), None)
+    if found is None or not issubclass(found, TensorOp):
+        raise ArgumentError(f"no tensor op {name!r}; gradir.register_op makes one known")
+    return found
+
+
+@cache
+def _own_ops() -> dict[str, type[Operation]]:
     from gradir import registry
 
-    dialect = name.partition(".")[0]
-    thunk = {**plugin_dialects(), **registry.own_dialects()}.get(dialect)
-    for op in thunk().operations if thunk is not None else ():
-        if op.name == name and issubclass(op, TensorOp):
-            return op
-    raise ArgumentError(f"no tensor op {name!r}; gradir.register_op makes one known")
+    return {op.name: op for thunk in registry.own_dialects().values() for op in thunk().operations}
 
 
 # Entry points.

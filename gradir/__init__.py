@@ -77,6 +77,7 @@ _LAZY = {
     "interpret": "gradir.api",
     "parse": "gradir.api",
     "register_host_function": "gradir.api",
+    "build": "gradir.build",
     "plugins": "gradir.plugins",
     "register_dialect": "gradir.plugins",
     "register_op": "gradir.plugins",

@@ -18,10 +18,12 @@ from gradir.scipy import linalg as scipy_linalg
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "numpy.md"
 SUPPORT = PAGE.parent.parent / "tests" / "support"
 ORDERS = ("value", "first", "second")
-ERRORS = """The largest errors of native code in float64 and float32, of values and of derivatives {by},
-at the points of `tests/support/{table}_rows.py`: {points}. They are counted in units of the
-last place of the result, or of what one such unit of an argument changes in it, where that is more. Results below
-the least normal number are not counted. `tests/support/scipy_faults.py` lists where it is worse.
+ERRORS = """The largest errors of native code in float64 and float32, of values and derivatives
+{by}, at the points of `tests/support/{table}_rows.py`:
+{points}.
+They are counted in units of the last place of the result, or of what one such unit of an argument
+changes in it, where that is more. Results below the least normal number are not counted.
+`tests/support/scipy_faults.py` lists where it is worse.
 """
 MARKER = "<!-- written by `make docs` from here on -->\n"
 

@@ -13,7 +13,7 @@ if BROKEN:
     sys.exit(
         f"gradir: {', '.join(BROKEN)} must be symbolic links to the folders of these names, and "
         "this copy has files in their place: it was cloned or unpacked without links. Clone again "
-        "with `git clone -c core.symlinks=true` (on Windows with Developer Mode on), or repair this "
+        "with `git clone -c core.symlinks=true` (on Windows with Developer Mode), or repair this "
         "clone with `git config core.symlinks true` and `git checkout -- gradir`."
     )
 

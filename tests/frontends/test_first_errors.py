@@ -16,7 +16,7 @@ import pytest
 import gradir
 import gradir.nn as nn
 import gradir.numpy as gnp
-from gradir.compiler import long_compilations
+from gradir import long_compilations
 from gradir.errors import ArgumentTypeError, TraceError
 
 X = np.array([0.5, -1.0, 2.0])

@@ -157,12 +157,15 @@ def test_what_a_small_program_does_not_load() -> None:
 
 # The rooms of gradir/, the lowest first: a room imports from those before it, and from itself.
 GRADIR_ROOMS = (
-    *("diagnostics", "errors", "checks", "forking", "gc_pause", "registry", "universe", "symbols"),
+    *("nearest", "diagnostics", "errors", "checks", "forking", "gc_pause", "builtin", "universe"),
+    *("plugins", "registry", "symbols", "long_compilations"),
     *("cache", "text", "codegen", "runtime", "interpreter", "validation", "compiler", "explain"),
     *("profiling", "api"),
     *(
         "frontends",
         "aot",
+        "build",
+        "checking",
         "numpy",
         "nn",
         "scipy",
@@ -174,7 +177,7 @@ GRADIR_ROOMS = (
         "testing",
         "interop",
     ),
-    "__init__",
+    *("__init__", "__main__"),
 )
 
 
@@ -261,6 +264,7 @@ ROOMS = {
     "gradir/frontends": (
         *(
             "tracing",
+            "building",
             "functions",
             "transforms",
             "scipy",

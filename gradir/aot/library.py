@@ -43,7 +43,7 @@ from gradir.codegen.driver import pool
 from gradir.codegen.driver.report import CompiledProgram
 from gradir.codegen.text.table import TABLE_ARGUMENTS
 from gradir.codegen.text.target import MachineTarget
-from gradir.codegen.vector_math.target_functions import LIBRARY_FUNCTIONS
+from gradir.codegen.vector_math.target_functions import LIBRARY_FUNCTIONS, completed
 from gradir.errors import CompileError
 from gradir.runtime.fixed_code import fixed_object
 from gradir.runtime.llvm import FULL
@@ -127,7 +127,8 @@ def build_image(
             units.append(Unit(f"{function.name}.{level.level}.", objects))
     with_threads = threads > 1 and is_parallel(functions)
     grows = any(level.code.program.growing for f in functions for level in f.levels)
-    texts = [entry_functions(grows), cpu_functions(machine == elf.X86_64), _callers(functions)]
+    entry = "\n".join(completed(entry_functions(grows), target))
+    texts = [entry, cpu_functions(machine == elf.X86_64), _callers(functions)]
     calls = [call for f in functions for level in f.levels for call in level.calls]
     kinds = sorted({call.kind for call in calls if isinstance(call, CollectiveCall)})
     if calls:

@@ -139,12 +139,17 @@ class Calls:
         self.shapes = [(ctypes.c_int64 * 2)(*a.shape) for a in self.infos]
 
     def run(self, places: list[int], workspace: int, room: int = 0) -> int:
-        count = len(self.function.inputs)
-        given = [
+        return self.run_structs(self.structs(places), workspace, room)
+
+    def structs(self, places: list[int]) -> list[ArrayStruct]:
+        return [
             ArrayStruct(self.base + place, ctypes.addressof(shape), int(np.prod(a.shape)),
                         len(a.shape), a.number, a.request)
             for place, shape, a in zip(places, self.shapes, self.infos, strict=True)
         ]  # fmt: skip
+
+    def run_structs(self, given: list[ArrayStruct], workspace: int, room: int) -> int:
+        count = len(self.function.inputs)
         read, written = given[:count], given[count:]
         status = StatusStruct(abi=1, workspace_bytes=self.function.workspace_bytes + room)
         arrays = (ArrayStruct * len(read))(*read), (ArrayStruct * len(written))(*written)
@@ -242,3 +247,52 @@ def test_calls_allocate_nothing_unless_tapes_grow(bound: str) -> None:
     found = {*build_image([made], target, 1, "0").imports}
     wanted = {"realloc", "free"} if bound == "%n" else set[str]()
     assert found & {"malloc", "calloc", "realloc", "aligned_alloc", "free", "mmap"} == wanted
+
+
+def test_wrong_fields(tmp_path: Path) -> None:
+    """One or two fields of a right call are changed: the code is that of the first wrong one."""
+    f = exported(gradir.parse(COPIES), tmp_path).f
+    calls = Calls(f, np.zeros(1 << 12, np.uint8))
+    places = [64 * k for k in range(len(calls.infos))]
+    count = len(f.inputs)
+    random = np.random.default_rng(5)
+    other = (ctypes.c_int64 * 2)(7, 7)
+    seen: set[int] = set()
+    for _ in range(3000):
+        structs = calls.structs(places)
+        found: dict[tuple[int, int], int] = {}
+        for _ in range(int(random.integers(1, 3))):
+            k = int(random.integers(0, len(structs)))
+            struct, a = structs[k], calls.infos[k]
+            name, value, code = [
+                ("data", None, 0 if k >= count or not a.nbytes else 3),
+                ("odd", 1, 6 if a.nbytes and a.dtype.itemsize > 1 else 0),
+                ("dtype", int(random.integers(-1, 30)), 4),
+                ("rank", int(random.integers(-1, 4)), 5),
+                ("size", int(random.integers(-3, 40)), 5),
+                ("shape", None, 3),
+                ("shape", ctypes.addressof(other), 5),
+                ("request", int(random.choice([-1, 3, 77])), 7 if k >= count else 0),
+                ("reserved", 5, 0),
+            ][int(random.integers(0, 9))]
+            if name == "odd":
+                if struct.data is None or struct.data % 2:
+                    continue
+                name, value, place = "data", struct.data + 1, ORDER.index("odd")
+            else:
+                place = ORDER.index(name)
+            if getattr(struct, name) != value:
+                setattr(struct, name, value)
+                found[k, place] = code
+        wanted = 0
+        for (k, place), code in sorted(found.items()):
+            skipped = k >= count and structs[k].data is None and place != ORDER.index("request")
+            wanted = wanted or (0 if skipped else code)
+        code = calls.run_structs(structs, 2048, 1024)
+        assert code == wanted, (found, code)
+        seen.add(code)
+    assert seen == {0, 3, 4, 5, 6, 7}
+
+
+# The order in which a function looks at the fields of an array, and at last whether data is odd.
+ORDER = ("request", "data", "dtype", "rank", "shape", "size", "odd", "reserved")

@@ -79,10 +79,10 @@ KINDS = (
 
 @pytest.mark.parametrize("name", [*KINDS, "bool"])
 def test_dtypes_that_are_added(name: str, tmp_path: Path) -> None:
-    dtype = np.dtype(ml_dtypes.bfloat16 if name == "bfloat16" else name)
-    x = np.array([1, 0, 3, 100, 90], dtype)
+    dtype: Any = np.dtype(ml_dtypes.bfloat16 if name == "bfloat16" else name)
+    x: Any = np.array([1, 0, 3, 100, 90], dtype)
     f = _exported(lambda x: gnp.stack([x, x]), tmp_path, x)
-    before = np.array([[5, 1, 2, 100, 7], [1, 0, 1, 0, 200 % 128]], dtype)
+    before: Any = np.array([[5, 1, 2, 100, 7], [1, 0, 1, 0, 200 % 128]], dtype)
     if dtype.kind not in "iub":
         before[:, 1:] += np.array(0.3, dtype)  # sums that are rounded
     out = before.copy()
@@ -247,6 +247,18 @@ def test_calls_allocate_nothing_unless_tapes_grow(bound: str) -> None:
     found = {*build_image([made], target, 1, "0").imports}
     wanted = {"realloc", "free"} if bound == "%n" else set[str]()
     assert found & {"malloc", "calloc", "realloc", "aligned_alloc", "free", "mmap"} == wanted
+
+
+def test_arrays_of_more_than_two_gigabytes(tmp_path: Path) -> None:
+    """Too large for 32 bits: the other checks look at them. No page of them is touched."""
+    kind = "tensor<700000000xf32>"
+    text = f"func.func @f(%x: {kind}) -> {kind} {{\n  %y = array.negative %x : {kind}\n"
+    f = exported(gradir.parse(f"{text}  func.return %y : {kind}\n}}"), tmp_path).f
+    calls = Calls(f, np.empty(3 << 30, np.uint8))
+    size = f.outputs[0].nbytes
+    assert calls.run([256, 512], 0) == calls.run([256, 256 + size - 4], 0) == 8
+    assert calls.run([256, 256], 0) == 9
+    assert calls.run([256, 256 + size], 512) == 8  # the workspace in the argument
 
 
 def test_wrong_fields(tmp_path: Path) -> None:

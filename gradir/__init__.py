@@ -50,8 +50,13 @@ __all__ = [
     "name",
     "native",
     "no_grad",
+    "op_function",
     "parse",
+    "register_dialect",
     "register_host_function",
+    "register_op",
+    "register_pass",
+    "register_rule",
     "scan",
     "sparse_hessian",
     "sparse_jacobian",
@@ -72,6 +77,13 @@ _LAZY = {
     "interpret": "gradir.api",
     "parse": "gradir.api",
     "register_host_function": "gradir.api",
+    "build": "gradir.build",
+    "plugins": "gradir.plugins",
+    "register_dialect": "gradir.plugins",
+    "register_op": "gradir.plugins",
+    "register_pass": "gradir.plugins",
+    "register_rule": "gradir.plugins",
+    "op_function": "gradir.frontends.functions.plugin_ops",
     "GradirError": "gradir.errors",
     "TraceError": "gradir.errors",
     "RowSlices": "gradir.runtime.row_slices",
@@ -150,6 +162,7 @@ if TYPE_CHECKING:
     from gradir.cache.store import clear_cache as clear_cache
     from gradir.errors import GradirError as GradirError
     from gradir.errors import TraceError as TraceError
+    from gradir.frontends.functions.plugin_ops import op_function as op_function
     from gradir.frontends.tracing.default_dtype import default_dtype as default_dtype
     from gradir.frontends.tracing.spec import Spec as Spec
     from gradir.frontends.tracing.trace import trace as trace
@@ -183,6 +196,10 @@ if TYPE_CHECKING:
     from gradir.frontends.transforms.sparse_jacobians import sparse_hessian as sparse_hessian
     from gradir.frontends.transforms.sparse_jacobians import sparse_jacobian as sparse_jacobian
     from gradir.frontends.transforms.vmap import vmap as vmap
+    from gradir.plugins import register_dialect as register_dialect
+    from gradir.plugins import register_op as register_op
+    from gradir.plugins import register_pass as register_pass
+    from gradir.plugins import register_rule as register_rule
     from gradir.runtime.native_functions import include_dir as include_dir
     from gradir.runtime.native_functions import native as native
     from gradir.runtime.row_slices import RowSlices as RowSlices
@@ -207,8 +224,9 @@ _ELSEWHERE = {
 
 
 def __dir__() -> list[str]:
-    """All public names, also of modules that were not imported yet."""
-    return sorted({*globals(), *_LAZY})
+    """The public names, also of modules that were not imported yet, and the module's own."""
+    own = [name for name in globals() if name.startswith("__") and name != "__all__"]
+    return sorted({*__all__, *_LAZY, *own})
 
 
 def _imported(name: str) -> Any:
@@ -224,8 +242,9 @@ def _imported(name: str) -> Any:
 def __getattr__(name: str) -> Any:
     """The names of modules that are imported at first use."""
     if name not in _LAZY:
-        known = f": {_ELSEWHERE[name]}" if name in _ELSEWHERE else ""
-        raise AttributeError(f"module 'gradir' has no attribute {name!r}{known}")
+        from gradir.nearest import missing_name
+
+        raise missing_name("gradir", name, [*__all__, *_LAZY], _ELSEWHERE.get(name))
     module = _imported(_LAZY[name])
     found = module if _LAZY[name] == f"gradir.{name}" else getattr(module, name)
     # so that the next look finds it without this function

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import index
 from pathlib import Path
 from types import UnionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -58,6 +58,14 @@ PICKLED = "<pickle>"
 """The file name of a pickled module's text."""
 
 
+class Rules(Protocol):
+    """The rules of derivatives written in Python that were not traced with a module."""
+
+    def define(self, module: ModuleOp, function: str) -> None:
+        """Add those to a module that the derivative of @function needs."""
+        ...
+
+
 class Module:
     """A verified program. It is immutable: transformations return a new one.
 
@@ -70,11 +78,13 @@ class Module:
         op: ModuleOp,
         sources: Sources | None = None,
         provenance: Provenance | None = None,
+        rules: Rules | None = None,
     ):
-        """A verified module, and the doubts about its source text."""
+        """A verified module, the doubts about its source text, and rules yet to trace."""
         self._op = op
         self._sources = sources or Sources()
         self._provenance = provenance or Provenance()
+        self._rules = rules
 
     @property
     def op(self) -> ModuleOp:
@@ -133,12 +143,19 @@ class Module:
         with gradir_errors(self._sources), paused_gc():
             copy = self._op.clone()
             hold_functions([copy])
+            self.define_rules(copy, function)
             request = DerivativeRequest(
                 *(function, _selectors(wrt), _selectors(of), mode, policy, memory_limit, requests)
             )
             apply_gradient(copy, request)
             verify(copy)
-        return Module(copy, self._sources, self._provenance.of_gradient(self._op, function))
+        origin = self._provenance.of_gradient(self._op, function)
+        return Module(copy, self._sources, origin, self._rules)
+
+    def define_rules(self, copy: ModuleOp, function: str) -> None:
+        """Add the rules to a copy that were not traced and that @function's derivative needs."""
+        if self._rules is not None:
+            self._rules.define(copy, function)
 
     def vmap(
         self, function: str, size: int, rows: Sequence[Selector] | Selector | None = None
@@ -198,12 +215,15 @@ class Module:
         if carry is not None:
             _require("carry", carry, Mapping, "a mapping such as {'mean': 1}")
         pairs = [(_selector(k), _result("carry", r)) for k, r in (carry or {}).items()]
-        return self._with(
-            lambda op: train_step(
-                *(op, function, optimizer, _selectors(wrt), pairs, policy, memory_limit),
+
+        def change(copy: ModuleOp) -> None:
+            self.define_rules(copy, function)
+            train_step(
+                *(copy, function, optimizer, _selectors(wrt), pairs, policy, memory_limit),
                 *(in_place, into),
             )
-        )
+
+        return self._with(change)
 
     def _with(self, change: Callable[[ModuleOp], object]) -> Module:
         """The module with functions that call others, by code of gradir's."""

@@ -1,5 +1,8 @@
 """gradir.optim: optimizers, schedules and a step of training, in optax's vocabulary."""
 
+from typing import TYPE_CHECKING
+
+from gradir.frontends.functions.missing_names import missing
 from gradir.frontends.optim.adaptive import (
     ScaleByAdamState,
     ScaleByLionState,
@@ -78,6 +81,9 @@ from gradir.frontends.optim.transformation import (
     chain,
     identity,
 )
+
+if not TYPE_CHECKING:
+    __getattr__ = missing("gradir.optim", {})
 
 __all__ = [
     "EmaState",

@@ -22,6 +22,7 @@ from xdsl.utils.exceptions import ArgSpecParseError
 from xdsl.utils.hints import isa, type_repr
 
 from gradir.errors import ArgumentError, GradirError
+from gradir.plugins import PluginContext, plugin_dialects, plugin_passes
 
 Dialects: TypeAlias = dict[str, Callable[[], Dialect]]
 Passes: TypeAlias = dict[str, Callable[[], type[ModulePass]]]
@@ -82,21 +83,31 @@ def own_passes() -> Passes:
     return {name: _load(target) for name, target in PASSES.items()}
 
 
-def dialects() -> Dialects:
+def builtin_dialects() -> Dialects:
     """gradir's and xDSL's dialects by name; gradir's where both have a name."""
     extended = {name: _load(target) for name, target in EXTENDED.items()}
     return get_all_dialects() | extended | own_dialects()
 
 
-def passes() -> Passes:
+def builtin_passes() -> Passes:
     """gradir's and xDSL's passes by name."""
     return own_passes() | get_all_passes()
 
 
+def dialects() -> Dialects:
+    """All dialects by name, those of other packages too."""
+    return plugin_dialects() | builtin_dialects()
+
+
+def passes() -> Passes:
+    """All passes by name, those of other packages too."""
+    return plugin_passes() | builtin_passes()
+
+
 def make_context(*, allow_unregistered: bool = False) -> Context:
     """A context in which every dialect is registered; each is loaded at its first use."""
-    context = Context(allow_unregistered=allow_unregistered)
-    for name, dialect in dialects().items():
+    context = PluginContext(allow_unregistered=allow_unregistered)
+    for name, dialect in builtin_dialects().items():
         context.register_dialect(name, dialect)
     return context
 
@@ -113,12 +124,18 @@ def parse_passes(
 ) -> PassPipeline:
     """The pipeline of a text as `a,b{x=1 y=2,3}`; ArgumentError if it is wrong."""
     if available is None:
-        available = passes()
+        # entry points are looked for only where a name is not known
+        available = builtin_passes()
+        if any(each.name not in available for each in _specs(spec)):
+            available = passes()
+    return PassPipeline(tuple(_make_pass(each, available) for each in _specs(spec)), callback)
+
+
+def _specs(text: str) -> tuple[ArgSpec, ...]:
     try:
-        specs = tuple(parse_pipeline(spec))
+        return tuple(parse_pipeline(text))
     except ArgSpecParseError as error:
         raise ArgumentError(syntax_error(error)) from None
-    return PassPipeline(tuple(_make_pass(each, available) for each in specs), callback)
 
 
 def syntax_error(error: ArgSpecParseError) -> str:

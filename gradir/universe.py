@@ -1,7 +1,8 @@
 """gradir's dialects and passes for xDSL's own tools.
 
-gradir-opt and gradir-run do not need this. xDSL's tools find them by an entry point in the group
-`xdsl.universe`, in the pyproject.toml of a project that wants them:
+gradir's own tools have other packages' dialects and passes by `plugins.py`. xDSL's tools find
+gradir's by an entry point in the group `xdsl.universe`, in the pyproject.toml of a project that
+wants them:
 
     [project.entry-points."xdsl.universe"]
     gradir = "gradir.universe:COURTEOUS_UNIVERSE"
@@ -58,15 +59,22 @@ class CourteousUniverse(Universe):
 
 def installed_universes() -> Iterator[Universe]:
     """The universes of the environment that can be loaded."""
+    for _, universe, _ in loaded_universes():
+        if universe is not None:
+            yield universe
+
+
+def loaded_universes() -> Iterator[tuple[EntryPoint, Universe | None, Exception | None]]:
+    """The universes of the environment, or why one cannot be loaded."""
     points: list[EntryPoint] = sorted(entry_points(group="xdsl.universe"), key=lambda e: e.name)
     for point in points:
         try:
             universe = point.load()
-        except Exception:
-            # broken plugins are reported by xDSL's tools; they do not concern gradir
+        except Exception as error:
+            yield point, None, error
             continue
         if isinstance(universe, Universe):
-            yield universe
+            yield point, universe, None
 
 
 def _without(table: dict[str, Callable[[], T]], names: set[str]) -> dict[str, Callable[[], T]]:

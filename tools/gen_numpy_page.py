@@ -17,10 +17,13 @@ from gradir.scipy import linalg as scipy_linalg
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "numpy.md"
 SUPPORT = PAGE.parent.parent / "tests" / "support"
-ERRORS = """The largest errors of native code in float64, of values and of derivatives {by}, at the
-points of `tests/support/{table}_rows.py`: {points}. They are counted in units of the last place of
-the result, or of what one such unit of an argument changes in it, where that is more.
-`tests/support/scipy_faults.py` lists the points where it is worse.
+ORDERS = ("value", "first", "second")
+ERRORS = """The largest errors of native code in float64 and float32, of values and derivatives
+{by}, at the points of `tests/support/{table}_rows.py`:
+{points}.
+They are counted in units of the last place of the result, or of what one such unit of an argument
+changes in it, where that is more. Results below the least normal number are not counted.
+`tests/support/scipy_faults.py` lists where it is worse.
 """
 MARKER = "<!-- written by `make docs` from here on -->\n"
 
@@ -70,11 +73,20 @@ def _section(
 def _errors(table: str, by: str, points: str) -> str:
     """The table of the largest errors that the tests state of a module."""
     stated = json.loads((SUPPORT / f"{table}_worst.json").read_text())
-    rows = [f"| `{name}` | {' | '.join(f'{u:g}' for u in ulps)} |" for name, ulps in stated.items()]
+    rows = [
+        f"| `{name}` | {' | '.join(_row_of_ulps(kinds[kind]) for kind in ('f64', 'f32'))} |"
+        for name, kinds in stated.items()
+    ]
     text = ERRORS.format(table=table, by=by, points=points)
-    return "\n".join(
-        [text, "| function | value | first | second |", "|---|---|---|---|", *rows, ""]
-    )
+    return "\n".join([text, f"| function | {_KINDS} |", "|---" * 7 + "|", *rows, ""])
+
+
+_KINDS = " | ".join(f"{part}, {kind}" for kind in ("f64", "f32") for part in ORDERS)
+
+
+def _row_of_ulps(ulps: list[float]) -> str:
+    """The errors of values and derivatives; none for a derivative that is not there."""
+    return " | ".join([*(f"{u:g}" for u in ulps), *[""] * (len(ORDERS) - len(ulps))])
 
 
 def _names(names: Iterable[str]) -> str:

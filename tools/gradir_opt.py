@@ -12,7 +12,6 @@ import sys
 import time
 import traceback
 from collections.abc import Iterator, Sequence
-from importlib.metadata import PackageNotFoundError, version
 from io import StringIO
 from typing import IO, NamedTuple
 
@@ -23,7 +22,7 @@ from xdsl.utils.diagnostic import Diagnostic as XdslDiagnostic
 from xdsl.utils.exceptions import ArgSpecParseError, ShrinkException
 from xdsl.xdsl_opt_main import xDSLOptMain
 
-from gradir import registry
+from gradir import __version__, registry
 from gradir.compiler.measured_gradient import MeasuredGradientPass
 from gradir.compiler.measured_step import MeasuredTrainStepPass
 from gradir.compiler.specialize_pass import SpecializePass
@@ -41,6 +40,8 @@ from gradir.text.printer import FaithfulPrinter, FaithfulTarget
 from gradir.text.source_text import decode
 from gradir.tools.closed_output import drop_output
 from gradir.tools.expected_diagnostics import compare, expectations
+from gradir.tools.native_targets import AssemblyTarget, LlvmTextTarget
+from gradir.tools.plugin_option import load_plugins, plugin_option
 from gradir.universe import installed_universes
 
 STANDARD_INPUT = "<stdin>"
@@ -59,39 +60,29 @@ class GradirOpt(xDSLOptMain):
     """The driver. It differs from xDSL's in its input, its errors and its verifier."""
 
     def __init__(self, args: Sequence[str] | None = None) -> None:
-        self.version_format = f"gradir-opt {_version()} built on xDSL {{xdsl_version}}"  # pyrefly: ignore[read-only]
+        self.version_format = f"gradir-opt {__version__} built on xDSL {{xdsl_version}}"  # pyrefly: ignore[read-only]
         self.sources = Sources()
         self.current_pass: str | None = None
         self.pass_start = 0.0
-        # additions of other packages to xDSL's tools
-        self.plugins = list(installed_universes())
         super().__init__("Differentiate, transform and print programs in MLIR syntax.", args)
 
     # Registration
 
     def register_all_dialects(self) -> None:
-        """Register gradir's, xDSL's and the plugins' dialects; an earlier one keeps its name."""
-        names = registry.dialects()
-        for universe in self.plugins:
-            names = dict(universe.all_dialects) | names
-        for name, dialect in names.items():
-            self.ctx.register_dialect(name, dialect)
+        """Register gradir's, xDSL's and the plugins' dialects."""
+        self.ctx = registry.make_context()
 
     def register_all_passes(self) -> None:
-        """Register gradir's, xDSL's and the plugins' passes; an earlier one keeps its name."""
+        """Register gradir's, xDSL's and the plugins' passes."""
         self.available_passes = registry.passes()
-        for universe in self.plugins:
-            self.available_passes |= {
-                name: factory
-                for name, factory in universe.all_passes.items()
-                if name not in self.available_passes
-            }
 
     def register_all_targets(self) -> None:
         """Register gradir's, xDSL's and the plugins' output formats; an earlier one keeps its
         name."""
         self.available_targets["mlir"] = lambda: FaithfulTarget
-        for universe in self.plugins:
+        self.available_targets["llvm"] = lambda: LlvmTextTarget
+        self.available_targets["asm"] = lambda: AssemblyTarget
+        for universe in installed_universes():
             self.available_targets = universe.all_targets | self.available_targets
 
     def register_all_arguments(self, arg_parser: argparse.ArgumentParser) -> None:
@@ -102,6 +93,20 @@ class GradirOpt(xDSLOptMain):
             "Other than in xdsl-opt, --verify-diagnostics matches errors and notes with "
             "`// expected-error @+1 {{text}}` comments and exits with code 1 where they differ, "
             "and --time-passes writes to standard error. `-` reads standard input."
+        )
+        plugin_option(arg_parser)
+        arg_parser.add_argument(
+            "--pass-pipeline",
+            dest="passes",
+            metavar="PIPELINE",
+            type=_of_mlir,
+            default=argparse.SUPPRESS,
+            help="As -p, in mlir-opt's spelling: 'builtin.module(gradir-simplify,cse)'",
+        )
+        arg_parser.add_argument(
+            "--mlir-print-ir-after-all",
+            action="store_true",
+            help="Print the program after each pass on standard error, as mlir-opt does",
         )
         arg_parser.add_argument(
             "--list-passes",
@@ -235,6 +240,10 @@ class GradirOpt(xDSLOptMain):
             print(f"Pass {previous.name} took {seconds} seconds", file=sys.stderr)
         if not self.args.disable_verify:
             verify(module)
+        if previous is not None and self.args.mlir_print_ir_after_all:
+            print(f"// -----// IR Dump After {previous.name} //----- //", file=sys.stderr)
+            FaithfulPrinter(stream=sys.stderr).print_op(module)
+            print("\n", file=sys.stderr)
         if previous and following and self.args.print_between_passes:
             print(f"IR after {previous.name}:")
             FaithfulPrinter(stream=sys.stdout).print_op(module)
@@ -254,9 +263,15 @@ class GradirOpt(xDSLOptMain):
         return not errors
 
     def _internal_error(self, error: Exception) -> str:
-        where = "" if self.current_pass is None else f" in pass '{self.current_pass}'"
         hint = "" if self.args.traceback else "; --traceback shows where"
-        return f"internal error{where}: {type(error).__name__}: {error}{hint}"
+        said, name = f"{type(error).__name__}: {error}{hint}", self.current_pass
+        if name is None:
+            return f"internal error: {said}"
+        if _is_ours(name):
+            return f"internal error in pass '{name}': {said}"
+        if isinstance(error, NotImplementedError):
+            return f"pass '{name}', which is not gradir's, does not take this program: {error}"
+        return f"error in pass '{name}', which is not gradir's: {said}"
 
     def _trace(self) -> None:
         if self.args.traceback:
@@ -283,11 +298,15 @@ def _is_ours(name: str) -> bool:
     return name.startswith("gradir-")
 
 
-def _version() -> str:
-    try:
-        return version("gradir")
-    except PackageNotFoundError:
-        return "(not installed)"
+def _of_mlir(pipeline: str) -> str:
+    """A pipeline in mlir-opt's spelling as one of -p."""
+    match = re.fullmatch(r"\s*(?:any|builtin\.module)\((.*)\)\s*", pipeline, re.DOTALL)
+    inner = pipeline if match is None else match[1]
+    if "(" in inner:
+        raise argparse.ArgumentTypeError(
+            f"passes are for whole modules: expected 'builtin.module(a,b{{x=1}})', got {pipeline!r}"
+        )
+    return inner
 
 
 def _split(text: str) -> Iterator[Chunk]:
@@ -336,6 +355,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(argv: Sequence[str] | None) -> int:
     try:
+        load_plugins(argv)
         driver = GradirOpt(argv)
         code = driver.run()
         sys.stdout.flush()

@@ -34,6 +34,7 @@ from gradir.passes.analysis.call_graph import functions_by_name
 from gradir.runtime.arrays import Array, ArraySpec, as_input, dtype_of, spec_of
 from gradir.symbols import function_named
 from gradir.tools.closed_output import drop_output
+from gradir.tools.plugin_option import load_plugins
 from gradir.tools.reading import error_text, read_module, reason
 from gradir.tools.run_options import INTEGER_BOUND, PROGRAM, SHOWN_WHOLE, Arguments, parser
 
@@ -410,8 +411,12 @@ def _write(results: Sequence[Any], folder: Path) -> None:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run gradir-run with these arguments; the exit code."""
     try:
+        load_plugins(argv)
         arguments = parser().parse_args(argv, Arguments())
         return _run(arguments)
+    except ArgumentError as error:
+        print(f"{PROGRAM}: error: {error}", file=sys.stderr)
+        return 1
     except SystemExit as error:
         # argparse: 0 for --help, 2 for arguments it does not understand
         return 0 if not error.code else 1

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import argparse
 
+from gradir import __version__
+from gradir.tools.plugin_option import plugin_option
+
 PROGRAM = "gradir-run"
 
 INTEGER_BOUND = 8
@@ -49,6 +52,7 @@ class Arguments(argparse.Namespace):
     random_inputs: int | None
     output_dir: str | None
     passes: str | None
+    plugin: list[str]
     threads: int | None
     timeout: float | None
     interpret: bool
@@ -94,6 +98,7 @@ def _add_program(options: argparse.ArgumentParser) -> None:
     )
     add("--output-dir", metavar="DIR", help="write result0.npy, result1.npy, ... to this folder")
     add("-p", "--passes", metavar="PIPELINE", help="run these passes first, as with gradir-opt -p")
+    plugin_option(options)
 
 
 def _add_machine(options: argparse.ArgumentParser) -> None:
@@ -150,6 +155,7 @@ def _add_precautions(options: argparse.ArgumentParser) -> None:
         help="print this many digits after the point; default: %(default)s",
     )
     add("--traceback", action="store_true", help="show where in gradir an error comes from")
+    add("--version", action="version", version=f"{PROGRAM} {__version__}")
 
 
 def _seed(text: str) -> int:

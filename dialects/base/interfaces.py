@@ -89,6 +89,16 @@ class TensorOp(IRDLOperation, ABC):
     # The operand that the op copies and then writes to.
     WRITES_INTO: ClassVar[int | None] = None
 
+    def __init__(self, *values: object, **parts: Any) -> None:
+        if values:
+            name = type(self).__name__
+            raise TypeError(
+                f"{name}: write {name}.on(x, ...), with values of an Emitter, or "
+                f"{name}.of([ssa, ...]) for the op alone; on arrays it is a function of "
+                "gradir.numpy or gradir.nn"
+            )
+        super().__init__(**parts)
+
     # Types.
 
     @classmethod

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, cast
 
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -23,6 +24,7 @@ Simplification = Callable[..., Value | None]
 SupportRule = Callable[[Any, int, Supports], Mask | None]
 ZeroOperands = Callable[[Any], Sequence[SSAValue] | None]
 Addition = Callable[..., Value]
+Decomposition = Callable[..., Value | Sequence[Value]]
 # Why an op has no derivative, given which values are active; None where it has one.
 Refusal = Callable[[Any, Callable[[SSAValue], bool]], str | None]
 
@@ -39,6 +41,10 @@ _SELECTED: dict[type[Operation], Callable[[Any, Supports], int | None]] = {}
 _SIMPLIFICATIONS: dict[type[Operation], Simplification] = {}
 _WRITES_INTO: dict[type[Operation], int] = {}
 _ADDITIONS: dict[type[Operation], Addition] = {}
+_DECOMPOSITIONS: dict[type[Operation], Decomposition] = {}
+_MEANINGS: dict[type[Operation], Callable[..., Any]] = {}
+# Ops with a rule of another package, whose code a program does not tell.
+_OF_PLUGINS: set[type[Operation]] = set()
 
 
 def register_vjp(
@@ -137,6 +143,40 @@ def register_addition(op_class: type[Operation], into: int, function: Addition) 
     """Give an op that writes to a copy of operand `into` its `added_to` (`op, base, *operands`)."""
     _WRITES_INTO[op_class] = into
     _ADDITIONS[op_class] = function
+
+
+def register_decomposition(op_class: type[Operation], function: Decomposition) -> None:
+    """Give an op of another dialect a `decompose`: `function(op, *operands)`."""
+    _DECOMPOSITIONS[op_class] = function
+
+
+def register_meaning(op_class: type[Operation], function: Callable[..., Any]) -> None:
+    """Give an op of another dialect its `numpy`: `function(op, *arrays)`."""
+    _MEANINGS[op_class] = function
+
+
+def note_plugin(op_class: type[Operation]) -> None:
+    """Note that a rule of an op is another package's."""
+    _OF_PLUGINS.add(op_class)
+
+
+def has_plugin_rule(op_class: type) -> bool:
+    """Whether another package has given an op class a rule."""
+    return op_class in _OF_PLUGINS
+
+
+def decomposition(op: Operation) -> Decomposition | None:
+    """The decomposition of an op, to be called with its operands; None without one."""
+    if isinstance(op, TensorOp):
+        return op.decompose if op.has_decomposition() else None
+    function = _DECOMPOSITIONS.get(type(op))
+    return None if function is None else partial(function, op)
+
+
+def meaning(op: Operation) -> Callable[..., Any] | None:
+    """The registered meaning on arrays of an op of another dialect; None without one."""
+    function = _MEANINGS.get(type(op))
+    return None if function is None else partial(function, op)
 
 
 def is_inactive(op: Operation) -> bool:

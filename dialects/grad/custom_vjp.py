@@ -28,19 +28,24 @@ class CustomVjpOp(IRDLOperation):
     results)` replaces @f in forward mode, which is refused without it: @f_backward need not be
     linear.
 
+        grad.custom_vjp @f
+
+    @f has a derivative that is not in the program: to differentiate a call of it is refused.
+    Traced programs have this for rules of Python functions that no derivative has asked for.
+
     vjp: @f_backward(residuals, ct)
     """
 
     name = "grad.custom_vjp"
 
     function = prop_def(FlatSymbolRefAttrConstr)
-    forward = prop_def(FlatSymbolRefAttrConstr)
-    backward = prop_def(FlatSymbolRefAttrConstr)
+    forward = opt_prop_def(FlatSymbolRefAttrConstr)
+    backward = opt_prop_def(FlatSymbolRefAttrConstr)
     jvp = opt_prop_def(FlatSymbolRefAttrConstr)
 
     traits = traits_def(HasParent(ModuleOp))
 
-    assembly_format = "$function `,` $forward `,` $backward (`jvp` $jvp^)? attr-dict"
+    assembly_format = "$function (`,` $forward^ `,` $backward)? (`jvp` $jvp^)? attr-dict"
 
     @classmethod
     def of(cls, names: Sequence[str], near: Operation | None = None) -> CustomVjpOp:
@@ -54,9 +59,17 @@ class CustomVjpOp(IRDLOperation):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the function, of its forward, its backward and, if any, its jvp function."""
+        """The names of the function, of its forward, its backward and, if any, its jvp function.
+
+        Without rules that of the function alone.
+        """
         symbols = (self.function, self.forward, self.backward, self.jvp)
         return tuple(s.root_reference.data for s in symbols if s is not None)
+
+    @property
+    def has_rules(self) -> bool:
+        """Whether the program has the derivative."""
+        return self.forward is not None
 
 
 OPS: tuple[type[Operation], ...] = (CustomVjpOp,)

@@ -78,9 +78,12 @@ def executable(
     # only where it is needed, since it takes longer than loading code
     with quick_dataclasses():
         from gradir.compiler.compiler import native_code
+        from gradir.compiler.long_compilations import telling
         from gradir.compiler.pipeline import Machine
 
-    code = native_code(make(), function, Machine(target, count), may_be_quick=may_be_quick)
+    module = make()
+    with telling(module, function):
+        code = native_code(module, function, Machine(target, count), may_be_quick=may_be_quick)
     if key is not None:
         keep(key, packed(code))
     return _started(code, target, functions or {}, key)

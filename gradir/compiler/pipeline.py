@@ -23,6 +23,7 @@ from gradir.codegen.rows.group_rows import group_rows
 from gradir.codegen.text.target import MachineTarget, host
 from gradir.dialects.base.attribute_names import THREADS
 from gradir.dialects.base.interfaces import TensorOp
+from gradir.dialects.base.op_rules import decomposition
 from gradir.dialects.base.shapes import is_tensor
 from gradir.dialects.base.slice_type import is_slices
 from gradir.dialects.grad.checkpoint import CheckpointOp
@@ -115,7 +116,7 @@ def _plan_memory(module: ModuleOp, machine: Machine) -> Plans:
 
 
 def _is_simple(op: Operation) -> bool:
-    return not (isinstance(op, TensorOp) and op.has_decomposition())
+    return decomposition(op) is None
 
 
 def _is_dense(op: Operation) -> bool:

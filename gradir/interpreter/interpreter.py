@@ -16,6 +16,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from gradir.dialects.base.diagnostics import LocatedError, location_text, op_name
 from gradir.dialects.base.interfaces import TensorOp
+from gradir.dialects.base.op_rules import meaning
 from gradir.dialects.base.shapes import element_of, is_tensor, shape_of
 from gradir.dialects.base.slice_type import is_slices
 from gradir.dialects.comm import worlds
@@ -253,6 +254,9 @@ def _values(op: Operation, operands: Sequence[Array]) -> tuple[Any, ...]:
             return (tensor_value(op, operands),)
         case _ if knows_number_op(op):
             return (number_value(op, operands),)
+        case _ if (known := meaning(op)) is not None:
+            values = known(*operands)
+            return cast(tuple[Any, ...], values) if isinstance(values, tuple) else (values,)
         case _:
             raise LocatedError(f"{op.name}: the interpreter does not know this op", op)
 

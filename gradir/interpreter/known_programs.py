@@ -15,6 +15,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from gradir.dialects.base.diagnostics import LocatedError, op_name, value_name
 from gradir.dialects.base.interfaces import TensorOp
+from gradir.dialects.base.op_rules import decomposition, has_plugin_rule, meaning
 from gradir.dialects.base.shapes import as_integer_type, element_of, is_scalar
 from gradir.dialects.base.slice_type import SlicesType
 from gradir.dialects.foreign.elements import numbers_class
@@ -55,9 +56,15 @@ def check_program(functions: Iterable[func.FuncOp]) -> None:
 
 def _check_op(op: Operation) -> None:
     is_own = isinstance(op, TensorOp) or op.name.split(".")[0] in (*_OWN_DIALECTS, *_BELOW)
-    if not is_own and numbers_class(op) not in KNOWN_OPS:
-        name = op_name(op)
-        raise LocatedError(f"{name}: neither native code nor the interpreter knows this op", op)
+    if is_own or numbers_class(op) in KNOWN_OPS:
+        return
+    if decomposition(op) is None or meaning(op) is None:
+        hint = ""
+        if has_plugin_rule(type(op)):
+            hint = "; gradir.register_rule gives it decompose and numpy"
+        raise LocatedError(
+            f"{op_name(op)}: neither native code nor the interpreter knows this op{hint}", op
+        )
 
 
 def _check_held(type_: Attribute, what: str, place: Operation | SSAValue) -> None:

@@ -27,6 +27,7 @@ from xdsl.ir import (
 )
 from xdsl.ir.affine import AffineMap, AffineSet
 
+from gradir.dialects.base.op_rules import has_plugin_rule
 from gradir.dialects.grad.host_call import HostCallOp
 
 OWN = ("gradir", "xdsl")
@@ -76,6 +77,8 @@ class _Writer:
 
     def op(self, op: Operation) -> None:
         _require_own(type(op))
+        if has_plugin_rule(type(op)):
+            raise _Unknown
         words = self.words
         if isinstance(op, HostCallOp):
             known = self._facts(op)

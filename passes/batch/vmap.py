@@ -10,8 +10,8 @@ once. A function with a derivative written by hand keeps one, on rows.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from re import sub
 
 from xdsl.context import Context
@@ -39,10 +39,15 @@ Key = tuple[str, tuple[bool, ...]]
 
 @dataclass(frozen=True)
 class OnRows:
-    """A function on rows, and which of its results have them."""
+    """A function on rows, and which of its results have them.
+
+    `awaited`: functions on rows whose derivative is declared and not in the program, by name, and
+    the functions they are made from.
+    """
 
     function: FuncOp
     rows: tuple[bool, ...]
+    awaited: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 class FunctionsOnRows:
@@ -52,6 +57,7 @@ class FunctionsOnRows:
         self.program, self.size = program, size
         self._made: dict[Key, OnRows | None] = {}
         self._custom: dict[str, OnRows | None] = {}
+        self.awaited: dict[str, str] = {}
 
     def function_on_rows(self, name: str, rows: Sequence[bool], place: Operation) -> OnRows | None:
         """@name with rows in some arguments; None if it cannot run on rows."""
@@ -86,7 +92,7 @@ class FunctionsOnRows:
         name = f"{source.sym_name.data}{ending}"
         none: list[dict[str, Attribute]] = [{} for _ in block.args]
         made = function_around(name, work.block, none)
-        return OnRows(self.program.share(made, source), found)
+        return OnRows(self.program.share(made, source), found, self.awaited)
 
     # Calls.
 
@@ -133,26 +139,41 @@ class FunctionsOnRows:
             return self.function_on_rows(name, rows, call)
         if name not in self._custom:
             try:
-                self._with_derivative(name, self.program.custom[name])
+                self.with_derivative(name)
             except NoRows:
                 self._custom[name] = None
         return self._custom[name]
 
-    def _with_derivative(self, called: str, op: CustomVjpOp) -> None:
-        """A function and its derivative, all of them with rows in all arguments and results."""
-        made: list[OnRows] = []
-        for name in op.names:
-            source = self.program.function(name, op)
-            count = len(source.function_type.inputs.data)
-            made.append(self.on_rows(source, [True] * count, True, f"_vmap{self.label}_all"))
-            self._custom[called] = made[0]  # the derivative may call it
-        names = [m.function.sym_name.data for m in made]
+    def with_derivative(self, called: str) -> list[str]:
+        """A function and its derivative, all of them with rows in all arguments and results.
+
+        The derivative runs on one row at a time where it must.
+        """
+        op = self.program.custom[called]
+        self._custom[called] = made = self._all_on_rows(called, op)
+        names = [made.function.sym_name.data]
+        for name in op.names[1:]:
+            try:
+                rule = self._all_on_rows(name, op)
+            except NoRows:
+                rule = self._all_on_rows(name, op, _caller)
+            names.append(rule.function.sym_name.data)
+        if not op.has_rules:
+            self.awaited[names[0]] = called
         if names[0] not in self.program.custom:
             declared = CustomVjpOp.of(names, op)
             block = op.parent
             assert block is not None
             block.insert_op_after(declared, op)
             self.program.custom[names[0]] = declared
+        return names
+
+    def _all_on_rows(
+        self, name: str, op: CustomVjpOp, way: Callable[[FuncOp], FuncOp] | None = None
+    ) -> OnRows:
+        source = self.program.function(name, op)
+        rows = [True] * len(source.function_type.inputs.data)
+        return self.on_rows(way(source) if way else source, rows, True, f"_vmap{self.label}_all")
 
 
 def vmap(

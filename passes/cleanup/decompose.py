@@ -11,6 +11,7 @@ from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 
 from gradir.dialects.base.interfaces import TensorOp
+from gradir.dialects.base.op_rules import Decomposition, decomposition
 from gradir.dialects.base.shapes import has_open_types
 from gradir.dialects.base.value import Emitter, Value
 from gradir.passes.analysis.edits import replace_results
@@ -34,8 +35,9 @@ def decompose_block(
     """
     op = block.first_op if behind is None else behind.next_op
     while op is not None:
-        if isinstance(op, TensorOp) and op.has_decomposition() and wanted(op):
-            op = _decompose_op(block, op)
+        apart = decomposition(op) if wanted(op) else None
+        if apart is not None:
+            op = _decompose_op(block, op, apart)
         else:
             op = op.next_op
 
@@ -47,12 +49,13 @@ def is_taken_apart(op: Operation) -> bool:
     return not has_open_types(op)
 
 
-def _decompose_op(block: Block, op: TensorOp) -> Operation | None:
+def _decompose_op(block: Block, op: Operation, apart: Decomposition) -> Operation | None:
     """Replace one op; returns its first replacement, which may be compound too."""
     require_static_shapes(op)
-    emitter = Emitter(block, op.location, before=op, source=op.source_name)
+    source = op.source_name if isinstance(op, TensorOp) else op.name
+    emitter = Emitter(block, op.location, before=op, source=source)
     previous = op.prev_op
-    made = op.decompose(*(emitter.value(o) for o in op.operands))
+    made = apart(*(emitter.value(o) for o in op.operands))
     values: Sequence[Value] = [made] if isinstance(made, Value) else made
     for result, value in zip(op.results, values, strict=True):
         assert value.type == result.type, f"{op.name} decomposes to {value.type}"

@@ -142,17 +142,25 @@ def _is_index(selector: Selector, function: FuncOp, what: str) -> TypeGuard[int]
 def _named(
     function: FuncOp, name: str, attributes: Sequence[dict[str, Attribute]], what: str
 ) -> Target:
-    """The argument, or the marker's result, of a name."""
+    """The argument, or the marker's result, of a name, or the argument that is printed `%name`."""
     names = named_values(function, attributes)
     if name not in names:
+        printed = [a for a in function.body.block.args if a.name_hint == name]
+        if len(printed) == 1:
+            return Target(printed[0], name)
         _check_not_in_region(function, name, what)
-        known = ", ".join(names) or "none"
+        known = ", ".join([*names, *_printed_names(function)]) or "none"
         raise PassError(
             f"{what}: no value of @{_name(function)} is named {name!r}; names: {known} "
-            "(set by grad.name or an argument attribute grad.name)",
+            "(set by grad.name or an argument attribute grad.name, or printed)",
             function,
         )
     return Target(names[name], name)
+
+
+def _printed_names(function: FuncOp) -> list[str]:
+    """The names of arguments, `%x`."""
+    return [f"%{a.name_hint}" for a in function.body.block.args if a.name_hint]
 
 
 def _check_not_in_region(function: FuncOp, name: str, what: str) -> None:

@@ -30,6 +30,19 @@ def custom_of(program: ModuleFunctions, call: CallOp) -> CustomVjpOp | None:
     return program.custom.get(called_name(call))
 
 
+def require_rules(call: CallOp, declared: CustomVjpOp) -> None:
+    """PassError at a call whose derivative is not in the program."""
+    if not declared.has_rules:
+        name = called_name(call)
+        raise PassError(
+            f"func.call: @{name} has a derivative of its own, which is not in this program; "
+            "differentiate the traced functions, or the Module that gradir.trace returns, which "
+            "trace its rules",
+            call,
+            [(f"the derivative of @{name} is declared here", declared)],
+        )
+
+
 @dataclass(frozen=True)
 class SavedCustomCall:
     """The declaration, and the residuals."""
@@ -40,6 +53,7 @@ class SavedCustomCall:
 
 def custom_forward(outer: Differentiator, op: CallOp, declared: CustomVjpOp) -> SavedCustomCall:
     """Append a call of the forward function in place of the call."""
+    require_rules(op, declared)
     name = declared.names[1]
     forward = outer.program.function(name, declared)
     types = list(forward.function_type.outputs.data)
@@ -114,6 +128,7 @@ def flatten(program: ModuleFunctions, derived: Derived) -> None:
 
 def tangent_function(program: ModuleFunctions, call: CallOp, declared: CustomVjpOp) -> FuncOp:
     """The jvp function of a call's callee; PassError without one."""
+    require_rules(call, declared)
     if declared.jvp is None:
         name = called_name(call)
         raise PassError(

@@ -336,6 +336,8 @@ class Specializer:
 
     def _declare(self, declared: CustomVjpOp, copy: FuncOp, types: Sequence[Attribute]) -> None:
         """Declare a function's custom vjp for its copy."""
+        if not declared.has_rules:
+            return self._insert(CustomVjpOp.of([copy.sym_name.data], declared), declared)
         forward, backward, *tangent = (self._function(declared, n) for n in declared.names[1:])
         forward = self._copy(declared, forward, types)
         results = copy.function_type.outputs.data
@@ -345,11 +347,13 @@ class Specializer:
         pushed = [*types, *(t for t in types if is_floating(t))]
         made_by = [copy, forward, backward, *(self._copy(declared, f, pushed) for f in tangent)]
         names = [f.sym_name.data for f in made_by]
-        made = CustomVjpOp.of(names, declared)
-        block = declared.parent
+        self._insert(CustomVjpOp.of(names, declared), declared)
+
+    def _insert(self, made: CustomVjpOp, near: CustomVjpOp) -> None:
+        block = near.parent
         assert block is not None
-        block.insert_op_after(made, declared)
-        self.custom[names[0]] = made
+        block.insert_op_after(made, near)
+        self.custom[made.names[0]] = made
 
     def _new_copy(self, op: Operation, source: FuncOp, types: Sequence[Attribute]) -> FuncOp:
         name = source.sym_name.data

@@ -19,7 +19,7 @@ def verify_custom_vjp(
     op: CustomVjpOp, symbols: Mapping[str, Operation], declared: Declared
 ) -> None:
     """VerifyError for a wrong declaration; else adds it to `declared`."""
-    function, forward, backward, *tangent = (_function(op, name, symbols) for name in op.names)
+    function, *rules = (_function(op, name, symbols) for name in op.names)
     if (other := declared.get(function)) is not None:
         raise VerifyError(
             f"{op.name}: a function must have one derivative, got another for {_name(function)}",
@@ -27,6 +27,16 @@ def verify_custom_vjp(
             [("the first is here", other)],
         )
     declared[function] = op
+    if op.has_rules:
+        _verify_rules(op, function, *rules)
+    elif rules:
+        raise VerifyError(f"{op.name}: a jvp stands beside a forward and a backward function", op)
+
+
+def _verify_rules(
+    op: CustomVjpOp, function: FuncOp, forward: FuncOp, backward: FuncOp, *tangent: FuncOp
+) -> None:
+    """VerifyError where a function of the derivative has other types than it must have."""
     inputs, outputs = _types(function)
     taken, made = _types(forward)
     _require(op, forward, "must take the arguments of", function, inputs, taken)

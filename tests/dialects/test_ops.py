@@ -6,57 +6,38 @@ central differences; native code is held against the interpreter, in all floatin
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from io import StringIO
 from itertools import product
-from typing import Any
 
 import numpy as np
 import pytest
 from op_answers import ANSWERS, Answer
 from op_cases import CASES, ELEMENTS, OP_CLASSES, Case
 from op_programs import (
-    Array,
     Batch,
     function,
-    interpret,
     is_active,
-    limits_of,
     module_of,
     run_native,
-    shared_operands,
 )
 from xdsl.dialects.builtin import f16, f32, f64
-from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Block, Operation
-from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 import gradir
 from gradir import Module
 from gradir.dialects.array.creation import numpy_dtype
-from gradir.dialects.base.diagnostics import LocatedError
-from gradir.dialects.base.interfaces import TensorOp
-from gradir.dialects.base.op_rules import is_inactive, vjp_rule
-from gradir.dialects.base.shapes import is_bool, is_float
-from gradir.dialects.base.value import Emitter
+from gradir.dialects.base.shapes import is_float
 from gradir.dialects.building.kinds import BinaryOp, CompareOp, ElementwiseOp, UnaryOp
 from gradir.errors import GradirError, IndexOutOfRange
-from gradir.passes.cleanup.decompose import decompose_block, is_taken_apart
-from gradir.testing import check_grads
+from gradir.op_checks import checks
 
 ACTIVE = [case for case in CASES if is_active(case)]
 case_of = pytest.mark.parametrize("case", CASES, ids=str)
 op_of = pytest.mark.parametrize("op", OP_CLASSES)
 
 
-# Building programs.
-
-
-def text_of(op: Operation, generic: bool) -> str:
-    stream = StringIO()
-    Printer(stream, print_generic_format=generic).print_op(op)
-    return stream.getvalue()
+def cases_of(op: str) -> list[Case]:
+    """The cases of an op."""
+    return [case for case in CASES if case.op == op]
 
 
 # The table.
@@ -83,89 +64,30 @@ def test_references_are_independent():
 
 @case_of
 def test_text_parses_back(case: Case):
-    module = module_of(function(case, case.arrays(f32), f32))
-    custom, generic = text_of(module, False), text_of(module, True)
-    assert f'"{case.op}"' in generic and f'"{case.op}"' not in custom
-    for text in (custom, generic):
-        parsed = gradir.parse(text)
-        assert text_of(parsed.op, False) == custom
-        assert text_of(parsed.op, True) == generic
+    checks.check_text(case)
 
 
 @case_of
 def test_value(case: Case):
-    arrays = case.arrays(f64)
-    found = interpret(module_of(function(case, arrays, f64)), "f", arrays)
-    for one, expected in zip(found, reference_results(case, arrays), strict=True):
-        assert one.shape == np.shape(expected)
-        np.testing.assert_allclose(one, expected, rtol=1e-13, atol=1e-13)
-
-
-def reference_results(case: Case, arrays: Sequence[Array]) -> Sequence[Any]:
-    if case.reference is None:
-        op = function(case, arrays, f64).body.block.first_op
-        assert isinstance(op, TensorOp)
-        return _as_results(op.numpy(*arrays))
-    if not callable(case.reference):
-        return [case.reference]
-    with np.errstate(all="ignore"):
-        return _as_results(case.reference(*arrays, **case.attributes))
-
-
-def _as_results(values: Any) -> Sequence[Any]:
-    return values if isinstance(values, tuple) else [values]
+    checks.check_value(case)
 
 
 @pytest.mark.parametrize("case", [c for c in ACTIVE if c.is_derivative], ids=str)
 def test_gradients(case: Case):
     """First and second order against central differences, also with one value for two operands."""
-    arrays = case.arrays(f64)
-    whole = function(case, arrays, f64)
-    check(whole, arrays, case.wrt)
-    for op, kept in shared_operands(whole, case.wrt):
-        check(op, [arrays[k] for k in kept], [kept.index(k) for k in case.wrt if k in kept])
-
-
-def check(op: FuncOp, arrays: Sequence[Array], wrt: Sequence[int]) -> None:
-    module = Module(module_of(op))
-    check_grads((module, "f"), arrays, order=2, wrt=wrt, atol=1e-8, rtol=1e-8, native=False)
+    checks.check_gradients(case)
 
 
 @pytest.mark.parametrize("case", ACTIVE, ids=str)
 def test_halves_agree(case: Case):
     """The forward and the backward function give what the vjp gives, to the bit."""
-    arrays = case.arrays(f64)
-    module = Module(module_of(function(case, arrays, f64)))
-    results = [r for r in gradir.interpret(module, "f", *arrays) if r.dtype.kind == "f"]
-    cts = [np.linspace(-1, 0.7, r.size).reshape(r.shape) for r in results]
-    split, joint = (module.gradient("f", case.wrt, mode) for mode in ("split", "vjp"))
-    forward = gradir.interpret(split, "f_fwd", *arrays)
-    count = len(gradir.interpret(module, "f", *arrays))
-    halves = [*forward[:count], *gradir.interpret(split, "f_bwd", *forward[count:], *cts)]
-    for one, other in zip(halves, gradir.interpret(joint, "f_vjp", *arrays, *cts), strict=True):
-        np.testing.assert_array_equal(one, other)
+    checks.check_halves(case)
 
 
 @op_of
 def test_rules_emit_ops_with_rules(op: str):
-    for case in (c for c in CASES if c.op == op and is_active(c)):
-        source = function(case, case.arrays(f64), f64).body.block.first_op
-        assert source is not None
-        if (rule := vjp_rule(source)) is None:
-            assert is_inactive(source), f"{op} has no derivative, and is not inactive"
-            continue
-        block = Block(arg_types=[o.type for o in source.operands])
-        emitter = Emitter(block)
-        operands = [emitter.value(a) for a in block.args]
-        block.add_op(copy := source.clone(dict(zip(source.operands, block.args, strict=True))))
-        if is_taken_apart(copy):
-            decompose_block(block)
-        else:
-            cts = [emitter.value(block.insert_arg(r.type, len(block.args))) for r in source.results]
-            rule(copy, cts, [emitter.value(r) for r in copy.results], operands)
-        for emitted in block.ops:
-            closed = is_inactive(emitted) or vjp_rule(emitted) is not None
-            assert closed, f"{op}: its vjp emits {emitted.name}, which has no derivative"
+    for case in cases_of(op):
+        checks.check_closed(case)
 
 
 # Answers where a rule decides.
@@ -188,59 +110,24 @@ def test_answer(answer: Answer):
 # Native code against the interpreter.
 
 
-def batch_of(op: str, names: Sequence[str], order: int) -> Batch:
-    """All cases of an op, as vjps of some order where there is one, in several floating types."""
-    batch = Batch()
-    for k, case in enumerate(c for c in CASES if c.op == op):
-        for name in names:
-            arrays = case.arrays(ELEMENTS[name])
-            source = function(case, arrays, ELEMENTS[name], f"f{k}_{name}")
-            batch.add(source, arrays, case.wrt, order if is_active(case) else 0)
-    return batch
-
-
-def batch_of_shared(op: str) -> Batch:
-    """The vjps of an op's first case with one value for several operands."""
-    batch = Batch()
-    case = next(c for c in CASES if c.op == op)
-    arrays = case.arrays(f64)
-    source = function(case, arrays, f64)
-    for one, kept in shared_operands(source, case.wrt):
-        wrt = [kept.index(k) for k in case.wrt if k in kept]
-        batch.add(one, [arrays[k] for k in kept], wrt, 1)
-    return batch
-
-
 @op_of
 def test_native(op: str):
-    batch_of(op, ["float64"], 2).compare()
-    if len(next(c for c in CASES if c.op == op).wrt) > 1:
-        batch_of_shared(op).compare()
+    checks.check_native(cases_of(op))
 
 
 @op_of
 def test_native_single(op: str):
-    batch_of(op, ["float32"], 2).compare()
+    checks.check_native_single(cases_of(op))
 
 
 @pytest.mark.parametrize(
     "op", [name for name, op in OP_CLASSES.items() if getattr(op, "TAKES_HALF", True)]
 )
 def test_native_half(op: str):
-    batch_of(op, ["float16", "bfloat16"], 1).compare()
+    checks.check_native_half(cases_of(op))
 
 
 # Special numbers, other element types, errors.
-
-SPECIAL = (0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 2.5, -3.0, 20.0, -95.0, 1e4, np.inf, -np.inf, np.nan)
-
-
-def special(element: Attribute, *more: float) -> Array:
-    limits = limits_of(numpy_dtype(element))
-    ends = [float(limits.max), float(limits.smallest_normal), float(limits.smallest_subnormal)]
-    with np.errstate(over="ignore"):
-        numbers = np.array([*SPECIAL, *ends, *(-v for v in ends), *more])
-        return numbers.astype(numpy_dtype(element))
 
 
 @pytest.mark.parametrize(
@@ -254,51 +141,13 @@ def special(element: Attribute, *more: float) -> Array:
 )
 def test_special_numbers(op: str):
     """Native values and gradients of zeros, infinities, nan, and the ends of each type."""
-    batch = Batch()
-    for name, element in ELEMENTS.items():
-        if not is_float(element):
-            continue
-        numbers = special(element)
-        count = 1 if issubclass(OP_CLASSES[op], UnaryOp) else 2
-        arrays = [g.ravel() for g in np.meshgrid(*[numbers] * count)]
-        case = Case(op, arrays)
-        order = int(is_active(case) and element in (f64, f32))
-        batch.add(function(case, arrays, element, f"f_{name}"), arrays, case.wrt, order)
-    batch.compare(scaled=False)
+    checks.check_special_numbers(cases_of(op))
 
 
 @op_of
 def test_other_element_types(op: str):
     """Native values on integers and bools, where the op takes them, of its first cases."""
-    batch = Batch()
-    for k, case in enumerate([c for c in CASES if c.op == op][:2]):
-        for name, element in ELEMENTS.items():
-            arrays = case.arrays(f64)
-            if is_float(element) or not arrays or not case.wrt:
-                continue
-            for index in case.wrt:
-                arrays[index] = whole_numbers(arrays[index], element)
-            try:
-                source = function(case, arrays, element, f"f{k}_{name}")
-                module_of(source.clone())
-            except (VerifyException, LocatedError):
-                continue
-            batch.add(source, arrays)
-    batch.compare()
-
-
-def whole_numbers(array: Array, element: Attribute) -> Array:
-    """Integers over the whole range of a type, its ends included; or bools."""
-    dtype = numpy_dtype(element)
-    if is_bool(element):
-        return array > 0
-    limits = np.iinfo(dtype)
-    generator = np.random.default_rng(array.size)
-    low, high = int(limits.min), int(limits.max)
-    made: Any = generator.integers(low, high, array.size, dtype, endpoint=True)
-    numbers: list[int] = made.tolist()
-    ends = [int(limits.min), int(limits.max)]
-    return np.array([*ends, *numbers][: array.size], dtype).reshape(array.shape)
+    checks.check_other_types(cases_of(op))
 
 
 def test_astype():
@@ -306,9 +155,11 @@ def test_astype():
     batch = Batch()
     for (source, a), target in product(ELEMENTS.items(), ELEMENTS):
         if is_float(a):
-            values = special(a, 127.5, 300, 2**63, 1e10, -1e10, 1 + 2**-9 + 2**-40, 1 + 3 * 2**-9)
+            values = checks.special(
+                a, 127.5, 300, 2**63, 1e10, -1e10, 1 + 2**-9 + 2**-40, 1 + 3 * 2**-9
+            )
         else:
-            values = whole_numbers(np.arange(-20.0, 20.0), a)
+            values = checks.whole_numbers(np.arange(-20.0, 20.0), a)
         case = Case("array.astype", [values], results=[(values.shape, target)])
         batch.add(function(case, [values], a, f"{source}_to_{target}"), [values])
     batch.compare(scaled=False)

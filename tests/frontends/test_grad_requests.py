@@ -173,7 +173,7 @@ def test_null_for_all():
 
 def test_write_reads_no_old_bytes():
     plain, places = gradir.grad(loss)(PARAMS, X), {k: v * np.nan for k, v in PARAMS.items()}
-    found = gradir.grad(loss)(PARAMS, X, out=places)
+    found = gradir.grad(loss)(PARAMS, X, out=places)  # pyrefly: ignore[unexpected-keyword]
     for k, array in places.items():
         assert found[k] is array
         np.testing.assert_array_equal(array, plain[k])

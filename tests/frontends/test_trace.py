@@ -302,7 +302,7 @@ ERRORS: list[tuple[Callable[..., Any], str]] = [
     (lambda x: gnp.mean(x, axis=(0, 0.5)), "array.mean: axis must be a number, integers or a"),
     (
         lambda x: gnp.mean(x, dim=0),
-        "mean: unknown argument dim; known: a, axis, dtype, keepdims",
+        "mean: unknown argument dim; did you mean axis? known: a, axis, dtype, keepdims",
     ),
     (lambda x: gnp.mean(), "mean: missing 1 required positional argument: 'a'; parameters: a, a"),
     (lambda x: gnp.tensordot(x, x, (1, 0, 2)), "tensordot: axes must be a number of axes that"),

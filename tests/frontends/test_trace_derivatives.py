@@ -287,7 +287,7 @@ def test_errors_of_argnums_and_aux() -> None:
     with pytest.raises(TraceError, match=r"must return \(a floating number, aux\)"):
         gradir.grad(cubes, has_aux=True)(X)
     with pytest.raises(ArgumentTypeError, match="expected a Python function"):
-        gradir.grad(3)  # pyrefly: ignore[bad-argument-type]
+        gradir.grad(3)  # pyrefly: ignore[no-matching-overload]
 
 
 # vjp.

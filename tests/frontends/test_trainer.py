@@ -331,3 +331,58 @@ def test_wrong_steps(step: Callable[..., Any], message: str) -> None:
     with pytest.raises(ArgumentTypeError, match=message):
         made.fit(np.ones(2), 1, 2)
     assert (made.params, made.state, made.history.steps) == (1, 0, {})
+
+
+# Carried arrays.
+
+
+def test_carried_arrays_are_those_of_a_plain_loop(tmp_path: Path) -> None:
+    def smooth(p: Any, carried: Any, ids: Any, targets: Any) -> Any:
+        error = gnp.mean((p["table"][ids % 6] - targets) ** 2)
+        after = {"mean": 0.9 * carried["mean"] + 0.1 * error, "steps": carried["steps"] + 1}
+        return error * (1 + carried["mean"]), after
+
+    def metric(p: Any, carried: Any, ids: Any, targets: Any) -> Any:
+        return carried["steps"] + gnp.sum(p["table"] * 0)
+
+    ids, targets = np.arange(12), np.linspace(-1, 1, 12)
+    params, first = {"table": np.zeros(6)}, {"mean": np.zeros(()), "steps": np.int64(0)}
+    optimizer = optim.sgd(0.1)
+    options: dict[str, Any] = {"carried": first, "metrics": {"steps": metric}}
+    made = gradir.Trainer(smooth, optimizer, params, **options)
+    history = made.fit((ids, targets), 2, 4, shuffle=False, held_out=(ids, targets))
+    p, carried, state = params, first, optimizer.init(params)
+    for begin in [0, 4, 8] * 2:
+        rows = slice(begin, begin + 4)
+        (_, carried), grads = gradir.value_and_grad(smooth, has_aux=True)(
+            p, carried, ids[rows], targets[rows]
+        )
+        updates, state = optimizer.update(grads, state, p)
+        p = optim.apply_updates(p, updates)
+    np.testing.assert_allclose(made.params["table"], p["table"], rtol=1e-14)
+    np.testing.assert_allclose(made.carried["mean"], carried["mean"], rtol=1e-14)
+    assert made.carried["steps"] == 6 and history.epochs["held_out_steps"] == [3, 6]
+    assert flatten(made.state)[0] == flatten(optimizer.init(params))[0]
+    made.save(tmp_path / "c.safetensors")
+    other = gradir.Trainer(smooth, optimizer, params, **options)
+    other.load(tmp_path / "c.safetensors")
+    assert flatten(other.carried)[0] == flatten(made.carried)[0]
+
+
+def test_carried_arrays_with_numbers_beside_the_loss() -> None:
+    def scored(p: Any, carried: Any, x: Any) -> Any:
+        return gnp.sum(p * x), (carried + 1, {"score": gnp.max(x)})
+
+    made = gradir.Trainer(scored, optim.sgd(0.1), np.ones(3), has_aux=True, carried=np.zeros(()))
+    history = made.fit((np.arange(6.0).reshape(2, 3),), 1, 1, shuffle=False)
+    assert history.steps["score"] == [2, 5] and made.carried == 2
+    with pytest.raises(ArgumentError, match="carried: ranks would carry different arrays"):
+        gradir.Trainer(scored, optim.sgd(0.1), np.ones(3), carried=np.zeros(()), mpi=True)
+    wrong = gradir.Trainer(
+        lambda p, c, x: (gnp.sum(p * x), c), optim.sgd(0.1), np.ones(3), has_aux=True, carried=X
+    )
+    with pytest.raises(gradir.GradirError, match=r"must return \(number, \(next carried, aux\)\)"):
+        wrong.fit((np.ones((2, 3)),), 1, 1)
+
+
+X = np.zeros(())

@@ -10,13 +10,11 @@ bools, or floats that matter. tests/dialects/test_ops.py lists the tests.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
-from math import erfc, inf, nan, prod
+from math import erfc, inf, nan
 from pathlib import Path
 from typing import Any
-from zlib import crc32
 
 import numpy as np
 from op_references import (
@@ -46,93 +44,18 @@ from xdsl.ir import Attribute
 from gradir.dialects import array, comm, nn
 from gradir.dialects.base.attributes import Plain
 from gradir.dialects.base.interfaces import TensorOp
-from gradir.dialects.base.shapes import NUMPY_NAMES, tensor
+from gradir.dialects.base.shapes import tensor
 from gradir.dialects.comm.messages import BarrierOp, RecvOp, SendOp
 from gradir.dialects.grad import dialect as grad
-
-Operand = tuple[int, ...] | Array
+from gradir.op_checks.case import ELEMENTS as ELEMENTS
+from gradir.op_checks.case import OpCase as Case
+from gradir.op_checks.case import Operand
 
 # Those that need a second rank, or have no result, have tests of their own.
 _PAIRED = (SendOp, RecvOp, BarrierOp)
 _ALONE = [op for op in comm.OPS if op not in _PAIRED]
 _OPS: tuple[type[TensorOp], ...] = (*array.OPS, *nn.OPS, *grad.OPS, *_ALONE)
 OP_CLASSES: dict[str, type[TensorOp]] = {op.name: op for op in _OPS}
-ELEMENTS: dict[str, Attribute] = {name: element for element, name in NUMPY_NAMES.items()}
-
-# Samples keep this distance from the points where a function is not smooth.
-MARGIN = 0.05
-
-
-@dataclass(frozen=True)
-class Case:
-    """An op on operands. Whatever is not given is inferred, or not needed by the op."""
-
-    op: str
-    operands: Sequence[Operand] = ()
-    attributes: Mapping[str, Plain] = field(default_factory=dict[str, Plain])
-    # `reference(*arrays, **attributes)` in float64, or what it gives; None: the op's is NumPy's.
-    reference: Reference | Array | None = None
-    domain: tuple[float, float] = (-2, 2)
-    # Where the function is not smooth: samples stay away.
-    kinks: Sequence[float] = ()
-    # Result shapes, each with the element type's NumPy name (None: the floats' own type).
-    results: Sequence[tuple[tuple[int, ...], str | None]] | None = None
-    # False: the gradient is not the derivative, and ANSWERS say what it is.
-    is_derivative: bool = True
-
-    @property
-    def op_class(self) -> type[TensorOp]:
-        return OP_CLASSES[self.op]
-
-    @property
-    def wrt(self) -> list[int]:
-        """The operands that a gradient is taken of (markers: test_checkpoints.py)."""
-        if self.op in ("grad.start_checkpoint", "grad.end_checkpoint"):
-            return []
-        return [
-            k
-            for k, operand in enumerate(self.operands)
-            if k not in self.op_class.NOT_DIFFERENTIABLE
-            and (isinstance(operand, tuple) or operand.dtype.kind == "f")
-        ]
-
-    def __str__(self) -> str:
-        shapes = ["x".join(map(str, np.shape(o) if isinstance(o, np.ndarray) else o)) or "0d"
-                  for o in self.operands]  # fmt: skip
-        given = [f"{k}={v}" for k, v in self.attributes.items() if not isinstance(v, Attribute)]
-        return "-".join([self.op, *shapes, *given]).replace(" ", "")
-
-    def arrays(self, element: Attribute) -> list[Array]:
-        """The operands, floats as `element`; the same ones each time."""
-        dtype = array.creation.numpy_dtype(element)
-        generator = np.random.default_rng(crc32(str(self).encode()))
-        values = iter(self._samples(generator))
-        made: list[Array] = []
-        for operand in self.operands:
-            if isinstance(operand, tuple):
-                count = prod(operand)
-                numbers = np.array([next(values) for _ in range(count)]).reshape(operand)
-                made.append(numbers.astype(dtype))
-            else:
-                made.append(operand.astype(dtype) if operand.dtype.kind == "f" else operand)
-        return made
-
-    def _samples(self, generator: np.random.Generator) -> Array:
-        """Distinct numbers, as far from each other as the domain lets them be."""
-        count = sum(prod(o) for o in self.operands if isinstance(o, tuple))
-        low, high = self.domain
-        width = (high - low) / max(count, 1)
-        numbers = low + width * (np.arange(count) + generator.uniform(0.3, 0.7, count))
-        for kink in self.kinks:
-            off = numbers - kink
-            away = np.copysign(MARGIN + np.abs(off), off)
-            numbers = np.where(np.abs(off) < MARGIN, kink + away, numbers)
-        return generator.permutation(numbers)
-
-    def result_types(self, element: Attribute) -> list[Attribute] | None:
-        if self.results is None:
-            return None
-        return [tensor(shape, ELEMENTS[name] if name else element) for shape, name in self.results]
 
 
 # Rows of several cases.

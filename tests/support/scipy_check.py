@@ -3,7 +3,8 @@
 What is right is stored in special_answers.json and stats_answers.json, as mpmath takes minutes;
 this file, run as a program, writes them anew, with names of rows theirs alone. Derivatives are
 differences in many digits. An error is counted in units of the last place of a result, or of
-what one such unit of an argument changes, where that is more.
+what one such unit of an argument changes, where that is more. Results below the least normal number
+are left out, and in float32 places that it has not.
 """
 
 from __future__ import annotations
@@ -36,7 +37,10 @@ STEP = mp.mpf(10) ** -16
 
 @dataclass(frozen=True)
 class ScipyError:
-    """A value of a function or its derivative at a place, and the right one."""
+    """A value of a function or its derivative at a place, and the right one.
+
+    `name` is the row's, with " f32" behind it for results in float32.
+    """
 
     name: str
     order: int
@@ -52,15 +56,33 @@ class ScipyError:
         )
 
 
-def errors_of(row: Row, order: int = 2, is_native: bool = True) -> Iterator[ScipyError]:
+def errors_of(
+    row: Row, order: int = 2, is_native: bool = True, dtype: Any = np.float64
+) -> Iterator[ScipyError]:
     """The errors of a function and its derivatives up to an order."""
-    made = _found(row, min(order, row.order), is_native)
+    chosen = [k for k, place in enumerate(row.places) if _has_place(dtype, place, row)]
+    places = [row.places[k] for k in chosen]
+    made = _found(row, places, min(order, row.order), is_native, dtype)
+    name = row.name if dtype is np.float64 else f"{row.name} f32"
     for n, (found, answers) in enumerate(zip(made, stored()[row.name], strict=False)):
-        for place, got, answer in zip(row.places, found, answers, strict=True):
+        for place, got, k in zip(places, found, chosen, strict=True):
             with mp.workdps(DIGITS):
-                right, size = map(mp.mpf, answer)
+                right, size = map(mp.mpf, answers[k])
+                if 0 < abs(right) < np.finfo(dtype).tiny:
+                    continue
                 ulp = error_in_ulp(got, right, size)
-            yield ScipyError(row.name, n, place, float(got), right, ulp)
+            yield ScipyError(name, n, place, float(got), right, ulp)
+
+
+def _has_place(dtype: Any, place: tuple[float, ...], row: Row) -> bool:
+    """Whether a type has numbers so near to those of a place that they are not ends."""
+    info = np.finfo(dtype)
+    with np.errstate(over="ignore", under="ignore"):
+        near = [float(dtype(x)) for x in place]
+    return all(
+        one == x or (float(info.tiny) < abs(x) < float(info.max) and one not in row.ends)
+        for one, x in zip(near, place, strict=True)
+    )
 
 
 @cache
@@ -77,9 +99,11 @@ def _file_of(table: str) -> Path:
     return SUPPORT / f"{table}_answers.json"
 
 
-def _found(row: Row, order: int, is_native: bool) -> list[Any]:
+def _found(
+    row: Row, places: Sequence[tuple[float, ...]], order: int, is_native: bool, dtype: Any
+) -> list[Any]:
     """The function and its derivatives at all places, by one function."""
-    *others, x = (np.array(column, float) for column in zip(*row.places, strict=True))
+    *others, x = (np.array(column).astype(dtype) for column in zip(*places, strict=True))
 
     def first(x: Any) -> Any:
         return gradir.grad(lambda x: gnp.sum(row.function(*others, x)))(x)

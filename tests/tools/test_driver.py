@@ -247,6 +247,8 @@ class OptionsPass(ModulePass):
                 raise PassFailedException("no")
             case "bug":
                 raise KeyError("x")
+            case "missing":
+                raise NotImplementedError("not yet")
             case "recursion":
                 raise RecursionError
             case "invalid":
@@ -315,7 +317,8 @@ def test_wrong_pipelines(spec: str, message: str) -> None:
     [
         ("located", "program.mlir:2:3: error: arith.addf: no\n  %y = arith.addf"),
         ("unlocated", "error: no\n"),
-        ("bug", "error: internal error in pass 'test-options': KeyError: 'x'; --traceback shows"),
+        ("bug", "error in pass 'test-options', which is not gradir's: KeyError: 'x'; --traceb"),
+        ("missing", "pass 'test-options', which is not gradir's, does not take this program: no"),
         ("recursion", "error: the program is nested too deeply"),
         ("invalid", "program.mlir:2:3: error: arith.addf: %y is used before it is defined"),
     ],

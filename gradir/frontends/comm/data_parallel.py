@@ -24,7 +24,7 @@ from gradir.passes.training.shard_state import shard_state
 from gradir.runtime.arrays import dtype_of
 
 
-class ParallelStep(Jitted):
+class ParallelStep(Jitted[..., Any]):
     """A step on this rank, compiled like a jitted function; see `data_parallel`."""
 
     def __init__(

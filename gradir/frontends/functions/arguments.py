@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Sequence
-from difflib import get_close_matches
+from collections.abc import Callable, Sequence
 from operator import index
 from typing import Any
 
@@ -19,6 +18,7 @@ from gradir.frontends.tracing.spec import element_named
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import element, lifted
 from gradir.frontends.tracing.values import fixed_value_of, values_in
+from gradir.nearest import renamed, unknown_argument
 
 OUT = (
     "out is for arrays with values; write y = {name}(...), and in place of y += x of a NumPy "
@@ -27,9 +27,12 @@ OUT = (
 
 
 def checked(
-    function: Callable[..., Any], name: str = "", module: str = "gradir.numpy"
+    function: Callable[..., Any], name: str = "", module: str = "gradir.numpy", hint: str = ""
 ) -> Callable[..., Any]:
-    """A function whose unknown arguments, and `out`, are refused with the known ones."""
+    """A function whose unknown arguments, and `out`, are refused with the known ones, and a hint.
+
+    Functions of gradir.nn take PyTorch's names of arguments, too.
+    """
     signature = inspect.signature(function)
     known = list(signature.parameters)
     name = name or function.__name__
@@ -44,12 +47,15 @@ def checked(
         try:
             return function(*args, **kwargs)
         except TypeError as error:
+            ours = renamed(kwargs, known) if module == "gradir.nn" else kwargs
+            if ours.keys() != kwargs.keys():
+                return call(*args, **ours)
             if error.__traceback__ is not None and error.__traceback__.tb_next is None:
-                raise refusal(_mismatch(name, known, error, kwargs)) from None
+                raise refusal(_mismatch(name, known, error, kwargs) + hint) from None
             try:  # the function may be one around another
                 signature.bind(*args, **kwargs)
             except TypeError as mismatch:
-                raise refusal(_mismatch(name, known, mismatch, kwargs)) from None
+                raise refusal(_mismatch(name, known, mismatch, kwargs) + hint) from None
             raise
 
     call.__name__ = call.__qualname__ = function.__name__
@@ -63,20 +69,6 @@ def _mismatch(name: str, known: Sequence[str], error: TypeError, kwargs: dict[st
     wrong = unknown_argument(name, kwargs, listed, known)
     why = str(error).partition("() ")[2] or error
     return wrong or f"{name}: {why}; parameters: {', '.join(listed)}"
-
-
-def unknown_argument(
-    name: str, given: Iterable[str], listed: Sequence[str], known: Sequence[str] | None = None
-) -> str:
-    """What is wrong with the first keyword that is not known, and the one that was meant, if one is
-    near; "" where all are known."""
-    known = listed if known is None else known
-    for keyword in given:
-        if keyword not in known:
-            close = get_close_matches(keyword, listed, 1)
-            meant = f"did you mean {close[0]}? " if close else ""
-            return f"{name}: unknown argument {keyword}; {meant}known: {', '.join(listed)}"
-    return ""
 
 
 def axes_of(x: Tracer, axis: Any) -> tuple[int, ...]:

@@ -13,6 +13,11 @@ from gradir.frontends.tracing.tracer import Tracer
 
 State = tuple[Any, Any]
 
+HINT = (
+    "; PyTorch's batch_norm(x, mean, var, weight, bias, ...) is batch_norm(x, weight, bias, (mean, "
+    "var), ...) here, which returns (y, (mean, var)) in place of changing these"
+)
+
 
 def batch_norm(
     x: Any,
@@ -35,7 +40,7 @@ def batch_norm(
     """
     pair = cast(Sequence[Any], state)
     if not (isinstance(pair, (tuple, list)) and len(pair) == 2):
-        raise refusal(f"nn.batch_norm: state must be (mean, var), got {state!r}")
+        raise refusal(f"nn.batch_norm: state must be (mean, var), got {state!r}{HINT}")
     operands = {"x": x, "scale": scale, "bias": bias, "mean": pair[0], "var": pair[1]}
     options = {"training": training, "momentum": momentum, "eps": eps, "layout": layout}
     y, mean, var = apply(BatchNormOp, operands | options)

@@ -51,6 +51,14 @@ _TAILS: list[list[float]] = [
 ]  # fmt: skip
 
 
+def growing(made: Any, power: Any) -> Tracer:
+    """`made`, which grows as a power of e, but that power where it is above all numbers.
+
+    There the terms of the derivatives of `made` may be infinite with both signs.
+    """
+    return where(op.isinf(power), power, made)
+
+
 def polynomial(x: Any, coefficients: list[float]) -> Any:
     """c0 + c1 x + ..., by Horner's rule: one op, so that derivatives do not multiply its terms."""
     if len(coefficients) > 2:
@@ -80,7 +88,8 @@ def _bessel(name: str, n: int, scaled: bool) -> Callable[..., Any]:
         if scaled:
             near = near * op.exp(-where(is_small, value, 0.0))
         else:
-            far = far * op.exp(where(is_small, 0.0, value))
+            power = op.exp(where(is_small, 0.0, value))
+            far = growing(far * power, power)
         made = where(is_small, near, far)
         return made * sign if n else made
 

@@ -1,6 +1,6 @@
-"""nn: dropout of whole channels, and dropout that keeps mean and variance, as PyTorch has them.
+"""nn: dropout of elements and of whole channels, and dropout that keeps mean and variance.
 
-They draw as nn.dropout does: by a key and a counter.
+They are PyTorch's, but that they draw by a key and a counter.
 """
 
 from __future__ import annotations
@@ -18,6 +18,23 @@ from gradir.frontends.tracing.tracer import Tracer
 
 # The limit of selu below, negated: scale * alpha.
 _LEAST = 1.7580993408473766
+
+
+HINT = (
+    "; draws come from a key, as of gradir.random.key(0), and a counter, such as the number of the "
+    "step: dropout(x, key, counter, p), without training"
+)
+
+
+def dropout(x: Any, key: Any, counter: Any, p: float = 0.5) -> Tracer:
+    """x / (1 - p), or 0 for dropped elements; each is dropped with probability p, in [0, 1].
+
+    key: an integer, as of gradir.random.key(0). counter: an integer, such as the number of the
+    step; the same key and counter drop the same elements. The op is nn.dropout.
+    """
+    if isinstance(key, float):
+        raise refusal(f"nn.dropout: key must be an integer, got {key}{HINT}")
+    return apply(DropoutOp, {"x": x, "key": key, "counter": counter, "p": p})
 
 
 def _kept(x: Tracer, shape: Sequence[int], key: Any, counter: Any, p: float) -> Any:
@@ -78,5 +95,5 @@ def _selu_dropped(x: Tracer, kept: Any, p: float) -> Tracer:
 
 
 FUNCTIONS: tuple[Callable[..., Any], ...] = (
-    dropout1d, dropout2d, dropout3d, alpha_dropout, feature_alpha_dropout,
+    dropout, dropout1d, dropout2d, dropout3d, alpha_dropout, feature_alpha_dropout,
 )  # fmt: skip

@@ -8,6 +8,7 @@ from typing import Any
 import gradir.frontends.functions.numpy as gnp
 from gradir.dialects.base.shapes import is_float
 from gradir.dialects.nn.embedding import EmbeddingOp
+from gradir.frontends.functions.embedding import in_order
 from gradir.frontends.functions.op_functions import apply
 from gradir.frontends.functions.promotion import converted
 from gradir.frontends.functions.wide import wide
@@ -36,7 +37,7 @@ def embedding_bag(
     slices where these are asked for. TraceError for other shapes, modes and arguments; an offset
     that descends, or a first one that is not 0, is an index out of range at run time.
     """
-    table, ids = lifted(table), lifted(ids)
+    table, ids = in_order(table, ids)
     _check(table, ids, offsets, mode, weights)
     rows = apply(EmbeddingOp, {"table": table, "ids": ids, "padding_idx": padding_idx})
     if mode == "mean":

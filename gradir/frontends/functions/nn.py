@@ -19,6 +19,7 @@ from gradir.frontends.functions import (
     convolutions,
     distances,
     dropouts,
+    embedding,
     embedding_bag,
     grids,
     interpolation,
@@ -40,6 +41,7 @@ _FAMILIES = (
     convolutions,
     distances,
     dropouts,
+    embedding,
     embedding_bag,
     grids,
     interpolation,
@@ -49,8 +51,13 @@ _FAMILIES = (
     rearrangements,
 )
 _FUNCTIONS: dict[str, Callable[..., Any]] = functions_of(nn.OPS, "gradir.nn")
+_HINTS = {
+    "batch_norm": batch_norm.HINT,
+    **{f.__name__: dropouts.HINT for f in dropouts.FUNCTIONS},
+}
+"""What PyTorch's users are told whose arguments are not ours."""
 _FUNCTIONS.update(
-    (f.__name__, checked(f, f"nn.{f.__name__}", "gradir.nn"))
+    (f.__name__, checked(f, f"nn.{f.__name__}", "gradir.nn", _HINTS.get(f.__name__, "")))
     for family in _FAMILIES
     for f in family.FUNCTIONS
 )

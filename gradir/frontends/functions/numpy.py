@@ -166,7 +166,4 @@ if TYPE_CHECKING:
     def __getattr__(name: str) -> Any: ...
 
 else:
-    _missing = missing("gradir.numpy", absent.ABSENT)
-
-    def __getattr__(name: str) -> Any:
-        return getattr(np, name) if name in absent.OWN else _missing(name)
+    __getattr__ = missing("gradir.numpy", absent.ABSENT, np, absent.OWN)

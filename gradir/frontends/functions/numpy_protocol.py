@@ -16,7 +16,7 @@ import numpy as np
 
 from gradir.dialects.base.shapes import is_bool, is_float
 from gradir.frontends.functions import absent, linalg
-from gradir.frontends.functions.arguments import axes_of, known, unknown_argument
+from gradir.frontends.functions.arguments import axes_of, known
 from gradir.frontends.functions.assignment import into
 from gradir.frontends.functions.creation import full
 from gradir.frontends.functions.selection import take
@@ -25,9 +25,11 @@ from gradir.frontends.functions.sugar import where
 from gradir.frontends.functions.updates import numbers
 from gradir.frontends.functions.views import moveaxis, reshape
 from gradir.frontends.tracing.memory import as_kin
+from gradir.frontends.tracing.scipy_calls import of_scipy_ufunc
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracer import FUNCTIONS, Tracer
 from gradir.frontends.tracing.tracing import element, holds_tracers, is_number, lifted
+from gradir.nearest import unknown_argument
 
 _FOLDS = ("reduce", "accumulate", "reduceat")
 # The functions of a ufunc's methods `reduce` and `accumulate`.
@@ -58,7 +60,10 @@ def of_ufunc(ufunc: Any, method: str, inputs: Sequence[Any], options: Mapping[st
     elif method != "__call__":
         raise refusal(f"{name}.{method}: not there for traced arrays; call {name}")
     if ufunc.__name__ not in FUNCTIONS:
-        return _of_values(name, ufunc, inputs, options)
+        found = of_scipy_ufunc(ufunc)
+        if found is None or options:
+            return _of_values(name, ufunc, inputs, options)
+        return found(*inputs)
     given = {k: v for k, v in options.items() if v is not None}
     return _call_checked(name, _function(ufunc.__name__), inputs, given)
 
@@ -250,6 +255,11 @@ def _of_values(name: str, function: Any, args: Sequence[Any], kwargs: Mapping[st
 
 
 def _unknown(name: str, short: str) -> Exception:
+    if name == f"numpy.{short}" and not hasattr(np, short):
+        return refusal(
+            f"{short}: this ufunc is not NumPy's, and not there for traced arrays; compose it of "
+            "gradir.numpy, or look for it in gradir.scipy.special"
+        )
     reason = linalg.ABSENT.get(short) or absent.ABSENT.get(short)
     if reason is None and "fft" in name:
         reason = absent.ABSENT["fft"]

@@ -22,11 +22,11 @@ from gradir.dialects.base.attributes import Plain
 from gradir.dialects.base.extents import Extent, is_extent
 from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.building.kinds import ElementwiseOp
-from gradir.frontends.functions.arguments import unknown_argument
 from gradir.frontends.functions.promotion import Common, broadcast, converted, unified
 from gradir.frontends.tracing.source_locations import public, refusal
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import current, element, emit, is_number, lifted
+from gradir.nearest import renamed, unknown_argument
 
 Prepared: TypeAlias = tuple[list[Tracer], Common]
 
@@ -55,6 +55,8 @@ def function_of(op: type[TensorOp], module: str) -> Callable[..., Any]:
         if not kwargs and least <= len(args) <= len(names):
             # as below, sooner
             return apply(op, dict(zip(names, args, strict=False)))
+        if op.name.startswith("nn."):
+            kwargs = renamed(kwargs, names)  # PyTorch's
         try:
             bound = signature.bind(*args, **kwargs)
         except TypeError as error:

@@ -32,7 +32,6 @@ from gradir.dialects.array.slicing import SliceOp
 from gradir.dialects.base.extents import is_extent
 from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.base.shapes import same_shape, tensor
-from gradir.frontends.functions.arguments import unknown_argument
 from gradir.frontends.functions.indexing import ONE, bounds_of, count_of, entries_of, has_several
 from gradir.frontends.functions.lattice import kind_of
 from gradir.frontends.functions.op_functions import apply
@@ -43,6 +42,7 @@ from gradir.frontends.tracing.source_locations import public, refusal
 from gradir.frontends.tracing.spec import type_text
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import element, emit_one, lifted
+from gradir.nearest import unknown_argument
 
 
 class At:

@@ -34,8 +34,10 @@ from gradir.frontends.optim.scaling import (
     trace,
 )
 from gradir.frontends.optim.transformation import GradientTransformation, chain
+from gradir.frontends.tracing.source_locations import named_options
 
 
+@named_options
 def sgd(
     learning_rate: ScalarOrSchedule,
     momentum: float | None = None,
@@ -57,6 +59,7 @@ def sgd(
     return chain(trace(momentum, nesterov, state_dtype, lazy), rate)
 
 
+@named_options
 def adagrad(
     learning_rate: ScalarOrSchedule,
     initial_accumulator_value: float = 0.1,
@@ -72,6 +75,7 @@ def adagrad(
     return chain(scaled, scale_by_learning_rate(learning_rate))
 
 
+@named_options
 def rmsprop(
     learning_rate: ScalarOrSchedule,
     decay: float = 0.9,
@@ -102,6 +106,7 @@ def rmsprop(
     return chain(scaled, rate, trace(momentum, nesterov, state_dtype, lazy))
 
 
+@named_options
 def adam(
     learning_rate: ScalarOrSchedule,
     b1: float = 0.9,
@@ -128,6 +133,7 @@ def adam(
     return chain(scaled, scale_by_learning_rate(learning_rate))
 
 
+@named_options
 def adamw(
     learning_rate: ScalarOrSchedule,
     b1: float = 0.9,
@@ -152,6 +158,7 @@ def adamw(
     return chain(scaled, decayed, scale_by_learning_rate(learning_rate))
 
 
+@named_options
 def lamb(
     learning_rate: ScalarOrSchedule,
     b1: float = 0.9,
@@ -172,6 +179,7 @@ def lamb(
     return chain(scaled, decayed, scale_by_trust_ratio(), scale_by_learning_rate(learning_rate))
 
 
+@named_options
 def lion(
     learning_rate: ScalarOrSchedule,
     b1: float = 0.9,
@@ -192,6 +200,7 @@ def lion(
     return chain(scaled, decayed, scale_by_learning_rate(learning_rate))
 
 
+@named_options
 def adafactor(
     learning_rate: ScalarOrSchedule | None = None,
     min_dim_size_to_factor: int = 128,

@@ -13,6 +13,7 @@ from typing import Any, cast
 from gradir.errors import ArgumentError, ArgumentTypeError
 from gradir.frontends.functions import numpy as gnp
 from gradir.frontends.optim.arithmetic import number
+from gradir.frontends.tracing.source_locations import named_options
 from gradir.frontends.tracing.tracing import is_number
 from gradir.frontends.transforms.jit import jit
 
@@ -41,11 +42,13 @@ def _require_steps(what: str, name: str, steps: object, least: int = 1) -> None:
         raise ArgumentError(f"{what}: {name} must be {least} or more, got {steps}")
 
 
+@named_options
 def constant_schedule(value: float) -> Schedule:
     """The same value at each step."""
     return _schedule(lambda count: value)
 
 
+@named_options
 def linear_schedule(
     init_value: float, end_value: float, transition_steps: int, transition_begin: int = 0
 ) -> Schedule:
@@ -63,6 +66,7 @@ def linear_schedule(
     return _schedule(value)
 
 
+@named_options
 def exponential_decay(
     init_value: float,
     transition_steps: int,
@@ -92,6 +96,7 @@ def exponential_decay(
     return _schedule(value)
 
 
+@named_options
 def cosine_decay_schedule(
     init_value: float, decay_steps: int, alpha: float = 0.0, exponent: float = 1.0
 ) -> Schedule:
@@ -111,6 +116,7 @@ def cosine_decay_schedule(
     return _schedule(value)
 
 
+@named_options
 def warmup_cosine_decay_schedule(
     init_value: float,
     peak_value: float,
@@ -133,6 +139,7 @@ def warmup_cosine_decay_schedule(
     return join_schedules([warmup, decay], [warmup_steps])
 
 
+@named_options
 def piecewise_constant_schedule(
     init_value: float, boundaries_and_scales: Mapping[int, float] | None = None
 ) -> Schedule:
@@ -153,6 +160,7 @@ def piecewise_constant_schedule(
     return _schedule(value)
 
 
+@named_options
 def join_schedules(schedules: Sequence[Schedule], boundaries: Sequence[int]) -> Schedule:
     """The first schedule until the first boundary, the second until the second, and so on.
 

@@ -16,18 +16,20 @@ from gradir.frontends.optim.transformation import (
     apply_updates,
 )
 from gradir.frontends.tracing.callbacks import call_user
-from gradir.frontends.tracing.source_locations import refusal
+from gradir.frontends.tracing.source_locations import named_options, refusal
 from gradir.frontends.tracing.tracing import lifted
 from gradir.frontends.transforms.derivatives import value_and_grad
 from gradir.frontends.transforms.jit import Jitted, jit
 
 
+@named_options
 def train_step(
     loss: Callable[..., Any],
     optimizer: GradientTransformation,
     has_aux: bool = False,
     sparse: Any = False,
-) -> Jitted:
+    carried: bool = False,
+) -> Jitted[..., Any]:
     """A function (params, state, *batch) -> (params, state, loss) that takes one step.
 
     `loss(params, *batch)` returns a floating number of rank 0; with `has_aux` it returns
@@ -37,11 +39,18 @@ def train_step(
     step is one native call, as `step = gradir.jit(train_step(...))`, or by itself. `sparse`, as for
     gradir.grad, are the parameters with row slices for gradients: {"table": True, "w": False}, or a
     function that gives that for the parameters.
+
+    With `carried` the loss function has arrays of its own from step to step, such as the running
+    statistics of nn.batch_norm: `loss(params, carried, *batch)` returns (number, next carried), or
+    (number, (next carried, aux)), and the step takes and gives (state, carried) for state.
     """
     if not callable(loss):
         raise ArgumentTypeError(f"loss: expected a Python function, got {loss!r}")
     if not isinstance(cast(object, optimizer), GradientTransformation):
         raise ArgumentTypeError(f"optimizer: expected one of gradir.optim, got {optimizer!r}")
+
+    if carried:
+        return jit(_carrying(loss, optimizer, has_aux, sparse))
 
     def step(params: Any, state: Any, *batch: Any, **named: Any) -> tuple[Any, Any, Any]:
         if isinstance(optimizer, LossScaled):
@@ -58,6 +67,29 @@ def train_step(
         return apply_updates(params, updates), new_state, result
 
     return jit(step)
+
+
+def _carrying(
+    loss: Callable[..., Any], optimizer: GradientTransformation, has_aux: bool, sparse: Any
+) -> Callable[..., Any]:
+    """The step of a loss function that carries arrays: they are a part of the state."""
+    inner = train_step(loss, optimizer, True, sparse)
+
+    def step(params: Any, state: Any, *batch: Any, **named: Any) -> tuple[Any, Any, Any]:
+        if not _is_pair(state):
+            raise refusal("train_step: with carried the state must be (optimizer's state, carried)")
+        own, before = state
+        params, own, (value, after) = inner(params, own, before, *batch, **named)
+        if not has_aux:
+            return params, (own, after), value
+        if not _is_pair(after):
+            raise refusal(
+                "train_step: with carried and has_aux the loss function must return "
+                "(number, (next carried, aux))"
+            )
+        return params, (own, after[0]), (value, after[1])
+
+    return step
 
 
 def _scaled(loss: Callable[..., Any], factor: Any, has_aux: bool) -> Callable[..., Any]:

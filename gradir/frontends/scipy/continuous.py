@@ -24,7 +24,7 @@ from gradir.frontends.scipy.distributions import (
 from gradir.frontends.scipy.edges import with_digits, with_slopes
 from gradir.frontends.scipy.entropies import expit, expit_slope, log_expit, xlogy
 from gradir.frontends.scipy.error_functions import log_ndtr, ndtr, ndtri
-from gradir.frontends.scipy.gammas import betaln
+from gradir.frontends.scipy.gammas import regular_betaln
 from gradir.frontends.scipy.incomplete import (
     betainc,
     betaincc,
@@ -63,7 +63,7 @@ def _t_logpdf(y: Any, df: Any) -> Any:
     near = where(is_near, ratio, 0.0)
     # squares of far ratios may be above all numbers
     length = with_digits(op.log(op.hypot(ratio, 1.0)), is_near, op.log1p(near * near) / 2)
-    return -betaln(df / 2, 0.5) - op.log(df) / 2 - (df + 1) * length
+    return -regular_betaln(df / 2, 0.5) - op.log(df) / 2 - (df + 1) * length
 
 
 def _of_angle(function: Any) -> Any:
@@ -96,7 +96,11 @@ def _laplace_logcdf(y: Any) -> Any:
 
 
 def _cauchy_ppf(q: Any) -> Any:
-    return where(op.less(q, 0.5), -1 / op.tan(q * pi), 1 / op.tan((1 - q) * pi))
+    is_middle = op.less(op.abs(q - 0.5), 0.25)
+    middle = op.tan(where(is_middle, q - 0.5, 0.0) * pi)
+    is_low = op.less(q, 0.5)
+    beside = where(is_low, -1.0, 1.0) / op.tan(where(is_low, q, 1 - q) * pi)
+    return where(is_middle, middle, beside)
 
 
 def _logistic_logpdf(y: Any) -> Any:
@@ -174,7 +178,7 @@ def _lognorm_ppf(q: Any, s: Any) -> Any:
 
 
 def _beta_parts(y: Any, a: Any, b: Any) -> tuple[Any, ...]:
-    return y, a - 1, b - 1, -betaln(a, b), lambda m, n: (m + n) * (m + n + 1) / (m * n)
+    return y, a - 1, b - 1, -regular_betaln(a, b), lambda m, n: (m + n) * (m + n + 1) / (m * n)
 
 
 def _gamma_logpdf(y: Any, a: Any) -> Any:

@@ -13,7 +13,6 @@ from math import inf, pi
 from types import SimpleNamespace
 from typing import Any
 
-from gradir.frontends.functions.arguments import unknown_argument
 from gradir.frontends.functions.array_ops import op
 from gradir.frontends.functions.sugar import (
     where,
@@ -25,6 +24,7 @@ from gradir.frontends.scipy.incomplete import log_ratio, raised, valid_or_nan
 from gradir.frontends.scipy.pairs import floats
 from gradir.frontends.tracing.eager import eager
 from gradir.frontends.tracing.source_locations import refusal
+from gradir.nearest import unknown_argument
 
 Formula = Callable[..., Any]
 _EITHER = Parameter.POSITIONAL_OR_KEYWORD

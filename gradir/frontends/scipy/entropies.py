@@ -188,7 +188,11 @@ def inv_boxcox(y: Any, lmbda: Any) -> Tracer:
     is_zero = op.equal(power, 0)
     step = where(op.logical_and(is_zero, op.isinf(value)), 0.0, power * value)
     is_near = op.less(op.abs(step), 0.25)
-    near = op.exp(where(is_near, value, 0.0) * log1p_over(where(is_near, step, 0.0)))
+    low = where(is_near, value, 0.0)
+    near = op.exp(low * log1p_over(where(is_near, step, 0.0)))
+    # above all numbers terms of derivatives would be infinite with both signs
+    growing = op.exp(2 * low - where(is_near, power, 0.0))
+    near = where(op.isinf(near), growing, near)
     is_outside = op.less(step, -1)
     is_far = op.logical_not(op.logical_or(is_near, is_outside))
     far = pow(1 + where(is_far, step, 0.0), 1 / where(is_far, power, 1.0))

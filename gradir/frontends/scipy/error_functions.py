@@ -11,7 +11,7 @@ import numpy as np
 import gradir.frontends.functions.numpy as gnp
 from gradir.frontends.functions.arguments import floating
 from gradir.frontends.functions.array_ops import op
-from gradir.frontends.functions.bessel import polynomial
+from gradir.frontends.functions.bessel import growing, polynomial
 from gradir.frontends.functions.sugar import (
     where,
 )
@@ -118,10 +118,11 @@ def log_ndtr(x: Any) -> Tracer:
     return where(is_low, far, where(is_high, high, middle))
 
 
-def exp_square(x: Any, y: Any) -> Any:
-    """exp(x * x + y), with the square to more than its bits."""
+def exp_square(x: Any) -> Any:
+    """exp(x * x), with the square to more than its bits."""
     high = op.round(op.clip(x, min=-100.0, max=100.0) * 64) / 64
-    return op.exp(high * high) * op.exp((x - high) * (x + high) + y)
+    made = op.exp(high * high) * op.exp((x - high) * (x + high))
+    return growing(made, op.exp(x * x))
 
 
 def erfcx(x: Any) -> Tracer:
@@ -136,7 +137,7 @@ def erfcx(x: Any) -> Tracer:
     above = 2 / sqrt(pi) * integral(width, lambda u, wide: op.exp(-u * (u + 2 * wide(inside))))
     above = where(is_infinite, 0.0, above)
     low = where(is_below, value, 0.0)
-    return where(is_below, 2 * exp_square(low, 0.0) - above, above)
+    return where(is_below, 2 * exp_square(low) - above, above)
 
 
 _LIMIT = 7.0
@@ -177,7 +178,7 @@ def dawsn(x: Any) -> Any:
 @custom_jvp
 def _erfi(x: Any) -> Any:
     size = gnp.minimum(gnp.abs(x), 30.0)
-    made = 2 / sqrt(pi) * exp_square(size, 0.0) * _dawson(size)
+    made = 2 / sqrt(pi) * exp_square(size) * _dawson(size)
     return gnp.where(gnp.isnan(x), x, gnp.where(x < 0, -made, made))
 
 

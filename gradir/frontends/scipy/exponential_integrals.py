@@ -15,7 +15,7 @@ import numpy as np
 import gradir.frontends.functions.numpy as gnp
 from gradir.frontends.functions.arguments import floating, number
 from gradir.frontends.functions.array_ops import op
-from gradir.frontends.functions.bessel import polynomial
+from gradir.frontends.functions.bessel import growing, polynomial
 from gradir.frontends.functions.sugar import (
     pow,
     where,
@@ -101,7 +101,7 @@ def _expi(x: Any) -> Any:
     return gnp.where(gnp.isnan(x), x, made)
 
 
-_expi.defjvps(lambda t, _, x: t * (gnp.exp(x) / x))
+_expi.defjvps(lambda t, _, x: t * growing(gnp.exp(x) / x, gnp.exp(x)))
 
 
 def expi(x: Any) -> Any:

@@ -148,7 +148,7 @@ def _sorted(x: Any, y: Any) -> tuple[Any, Any]:
     return where(is_swapped, y, x), where(is_swapped, x, y)
 
 
-def _betaln(x: Any, y: Any) -> Any:
+def regular_betaln(x: Any, y: Any) -> Any:
     """log |beta(x, y)| where none of the three gamma functions is infinite."""
     small, large = _sorted(x, y)
     is_large: Any = op.logical_and(op.greater_equal(large, LARGE), op.greater(small, 0))
@@ -169,7 +169,7 @@ def betaln(a: Any, b: Any) -> Tracer:
     is_limit = op.logical_and(is_both, op.logical_not(is_infinite))
     # by the reflection of both infinite gamma functions; of three of them one is enough
     first = where(is_limit, 1 - low - high, low)
-    made = _betaln(first, where(is_infinite, high + 0.5, high))
+    made = regular_betaln(first, where(is_infinite, high + 0.5, high))
     return _jumping_in_larger(made, is_limit, x, y)
 
 
@@ -195,7 +195,7 @@ def _reflected(low: Any, high: Any) -> _Beta:
     second = where(is_high, 1 - high, where(is_flipped, total, high))
     weight = where(is_flipped, where(is_high, 1 - total, high), 1.0)
     return _Beta(
-        _betaln(first, second),
+        regular_betaln(first, second),
         where(is_flipped, -1.0, 1.0),
         weight,
         _sine(total, is_total),

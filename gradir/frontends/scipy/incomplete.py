@@ -20,7 +20,7 @@ from gradir.frontends.functions.sugar import (
     where,
 )
 from gradir.frontends.scipy.edges import with_digits
-from gradir.frontends.scipy.gammas import LARGE, betaln, correction
+from gradir.frontends.scipy.gammas import LARGE, correction, regular_betaln
 from gradir.frontends.scipy.pairs import floats
 from gradir.frontends.scipy.quadrature import DEPTH, integral
 from gradir.frontends.tracing.tracer import Tracer
@@ -167,7 +167,7 @@ def _beta_factors(a: Any, b: Any, x: Any, y: Any) -> tuple[Any, Any]:
     distance = p * log_ratio(-apart / p, where(is_tiny, 1.0, ratio)) + q * of_y
     by_series = where(is_tiny, p * lacking, distance) + op.log(p * q / ((p + q) * (2 * pi))) / 2
     by_series = by_series + correction(p + q) - correction(p) - correction(q)
-    rest = b * of_y - betaln(where(is_large, 1.0, a), where(is_large, 1.0, b))
+    rest = b * of_y - regular_betaln(where(is_large, 1.0, a), where(is_large, 1.0, b))
     return base, where(is_large, by_series, rest)
 
 
@@ -216,7 +216,8 @@ def _halves(root: Any, cosine: Any, b: Any) -> tuple[Any, Any, Any]:
     is_low = op.greater_equal(y, (b + 1) / (b + 2.5))
     first, second = where(is_low, 0.5, b), where(is_low, b, 0.5)
     place, rest = where(is_low, x, y), where(is_low, y, x)
-    _, logarithm = _beta_factors(first, second, place, rest)
+    # of `_beta_factors`, for exponents of which one is small
+    logarithm = second * log_ratio(-place, rest) - regular_betaln(b, 0.5)
     total = _beta_sum(first, second, place, rest) / 2
     low = op.exp(logarithm) * total
     power = 2 * b * op.log(where(is_low, 1.0, cosine))

@@ -15,13 +15,14 @@ from typing import Any
 import numpy as np
 
 import gradir.frontends.functions.numpy as gnp
-from gradir.frontends.functions.arguments import floating, unknown_argument
+from gradir.frontends.functions.arguments import floating
 from gradir.frontends.tracing.callbacks import call_user
 from gradir.frontends.tracing.source_locations import public, refusal
 from gradir.frontends.tracing.tracing import tracing
 from gradir.frontends.transforms.flow import scan, while_loop
 from gradir.frontends.transforms.jit import jit
 from gradir.frontends.transforms.markers import no_grad
+from gradir.nearest import unknown_argument
 
 _STAGES: tuple[tuple[float, ...], ...] = (
     (1 / 5,),

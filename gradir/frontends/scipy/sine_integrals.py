@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import gradir.frontends.functions.numpy as gnp
-from gradir.frontends.functions.bessel import polynomial
+from gradir.frontends.functions.bessel import growing, polynomial
 from gradir.frontends.scipy.calls import anywhere, in_float64
 from gradir.frontends.scipy.exponential_integrals import EULER, exp1, expi_above
 from gradir.frontends.scipy.quadrature import DEPTH, integral
@@ -93,7 +93,12 @@ def _over_x(x: Any, function: Any, sign: int) -> Any:
     is_near = gnp.abs(x) < 1
     near, far = gnp.where(is_near, x, 0.0), gnp.where(is_near, 1.0, x)
     series = polynomial(near * near, [sign**k / factorial(2 * k + 1) for k in range(12)])
-    return gnp.where(is_near, series, function(far) / far)
+    return gnp.where(is_near, series, _share(function(far), far))
+
+
+def _share(wave: Any, x: Any) -> Any:
+    """wave / x, of a sine or a cosine, hyperbolic or not."""
+    return growing(wave / x, gnp.where(x < 0, -wave, wave))
 
 
 def _turns(x: Any) -> Any:
@@ -144,7 +149,7 @@ def _fresnel(x: Any) -> tuple[Any, Any]:
 _si.defjvps(lambda t, _, x: t * _over_x(x, gnp.sin, -1))
 _ci.defjvps(lambda t, _, x: t * (gnp.cos(x) / x))
 _shi.defjvps(lambda t, _, x: t * _over_x(x, gnp.sinh, 1))
-_chi.defjvps(lambda t, _, x: t * (gnp.cosh(x) / x))
+_chi.defjvps(lambda t, _, x: t * _share(gnp.cosh(x), x))
 _sine_of_square.defjvps(lambda t, _, x: t * (pi * x * _cosine_of_square(x)))
 _cosine_of_square.defjvps(lambda t, _, x: t * (-pi * x * _sine_of_square(x)))
 _fresnel.defjvp(

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 from collections.abc import Callable
 from functools import partial
 from threading import local
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from gradir.dialects.base.lazy_function import lazy_function
 from gradir.errors import TraceError
 from gradir.frontends.tracing.source_locations import place_of_error, place_of_user, refusal
+
+if TYPE_CHECKING:
+    from gradir.frontends.tracing.scipy_calls import scipy_refusal
+else:
+    scipy_refusal = lazy_function("gradir.frontends.tracing.scipy_calls", "scipy_refusal")
 
 
 def call_user(what: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -30,7 +37,7 @@ def call_user(what: str, function: Callable[..., Any], *args: Any, **kwargs: Any
     except TypeError as error:
         raise _refused(what, bare, len(given) + len(named), error) from None
     try:
-        return function(*args, **kwargs)
+        return _called(function, args, kwargs)
     except TypeError as error:
         # NumPy raises one of its own where an extent says that it has no number
         refused = _unknown.error
@@ -46,6 +53,17 @@ def call_user(what: str, function: Callable[..., Any], *args: Any, **kwargs: Any
         if "read-only" in str(error):
             error.add_note("numpy.asarray(x) of a traced x is read-only: write numpy.array(x)")
         raise
+
+
+def _called(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The result; errors of SciPy's functions on traced arrays name what to call in their place."""
+    try:
+        return function(*args, **kwargs)
+    except Exception as error:
+        refused = scipy_refusal(error) if "scipy" in sys.modules else None
+        if refused is None:
+            raise
+        raise refused from error
 
 
 def _signature_of(function: Callable[..., Any]) -> inspect.Signature | None:

@@ -6,6 +6,7 @@ assignment to a variable follows there, the op's result gets the variable's name
 
 from __future__ import annotations
 
+import contextlib
 import dis
 import linecache
 import os
@@ -16,7 +17,7 @@ from contextlib import contextmanager
 from functools import lru_cache, wraps
 from itertools import islice
 from threading import local
-from types import CodeType, FrameType
+from types import CodeType, FrameType, TracebackType
 from typing import Any, ParamSpec, TypeVar, cast
 
 import numpy as np
@@ -24,7 +25,8 @@ from xdsl.dialects.builtin import FileLineColLoc, IntAttr, LocationAttr, StringA
 
 from gradir.diagnostics import Sources, diagnostic_of, render
 from gradir.dialects.base.diagnostics import LocatedError
-from gradir.errors import ArgumentError, GradirError, TraceError, gradir_errors
+from gradir.errors import ArgumentError, ArgumentTypeError, GradirError, TraceError, gradir_errors
+from gradir.nearest import wrong_call
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -75,9 +77,39 @@ def public(function: Callable[P, R]) -> Callable[P, R]:
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         frame = sys._getframe(1)
-        return called_from(frame, function, *args, **kwargs)
+        try:
+            return called_from(frame, function, *args, **kwargs)
+        except TypeError as error:
+            wrong = _wrong_call(error, function, args, kwargs)
+            if wrong is not None:
+                raise wrong from None
+            raise
 
     return call
+
+
+def named_options(function: Callable[P, R]) -> Callable[P, R]:
+    """A function whose unknown arguments are refused with the known ones, at the call."""
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return function(*args, **kwargs)
+        except TypeError as error:
+            wrong = _wrong_call(error, function, args, kwargs)
+            if wrong is not None:
+                raise wrong from None
+            raise
+
+    return call
+
+
+def _wrong_call(
+    error: TypeError, function: Callable[..., Any], given: tuple[Any, ...], named: dict[str, Any]
+) -> ArgumentTypeError | None:
+    """The error of a call with arguments that the function does not take; None for other errors."""
+    wrong = "" if isinstance(error, GradirError) else wrong_call(function, given, named)
+    return refusal(wrong, ArgumentTypeError, place_of_user()) if wrong else None
 
 
 def called_from(frame: FrameType, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
@@ -88,16 +120,45 @@ def called_from(frame: FrameType, function: Callable[P, R], *args: P.args, **kwa
     if code.co_filename.startswith(NUMPY) and (outside := _caller(frame)) is not None:
         frame, code = outside, outside.f_code
     place, variable = _place(code.co_filename, code, frame.f_lasti)
-    with at(place), gradir_errors(SOURCES, place):
-        try:
-            result = function(*args, **kwargs)
-        except ArgumentError as error:
-            if error.diagnostic is not None:
-                raise
-            raise refusal(str(error), type(error)) from None
+    try:
+        with at(place), gradir_errors(SOURCES, place):
+            try:
+                result = function(*args, **kwargs)
+            except ArgumentError as error:
+                if error.diagnostic is not None:
+                    raise
+                raise refusal(str(error), type(error)) from None
+    except Exception as error:
+        error.__traceback__ = _without_ours(error)
+        raise
     if variable is not None and hasattr(result, "named"):
         cast(Any, result).named(variable)
     return result
+
+
+TRACEBACK_VARIABLE = "GRADIR_TRACEBACK"
+"""1: tracebacks have the frames of gradir, too."""
+
+
+def _without_ours(error: Exception) -> TracebackType | None:
+    """The traceback without the frames of gradir; whole for faults of gradir's."""
+    whole = error.__traceback__
+    frames: list[TracebackType] = []
+    trace = whole
+    while trace is not None:
+        frames.append(trace)
+        trace = trace.tb_next
+    is_ours = isinstance(error, GradirError)
+    hidden = (_PACKAGE, contextlib.__file__) if is_ours else (_PACKAGE,)
+    is_user = [not f.tb_frame.f_code.co_filename.startswith(hidden) for f in frames]
+    is_fault = not is_ours and not (is_user and is_user[-1])
+    if is_fault or os.environ.get(TRACEBACK_VARIABLE) == "1":
+        return whole
+    made: TracebackType | None = None
+    for found, keeps in zip(reversed(frames), reversed(is_user), strict=True):
+        if keeps:
+            made = TracebackType(made, found.tb_frame, found.tb_lasti, found.tb_lineno)
+    return made
 
 
 def _caller(frame: FrameType | None, *systems: str) -> FrameType | None:
@@ -129,12 +190,12 @@ def place_in(
     return _NO_PLACE, None
 
 
-def place_of_error(error: BaseException) -> LocationAttr:
-    """The place of a user's code where an exception comes from."""
+def place_of_error(error: BaseException, *systems: str) -> LocationAttr:
+    """The place of a user's code where an exception comes from; not in folders of `systems`."""
     trace, place = error.__traceback__, _NO_PLACE
     while trace is not None:
         code = trace.tb_frame.f_code
-        if not code.co_filename.startswith((_PACKAGE, NUMPY)):
+        if not code.co_filename.startswith((_PACKAGE, NUMPY, *systems)):
             place = _place(code.co_filename, code, trace.tb_lasti)[0]
         trace = trace.tb_next
     return place

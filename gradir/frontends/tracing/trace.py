@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,10 +13,12 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from gradir.api import Module
+from gradir.compiler.long_compilations import tracing_time
 from gradir.dialects.base.attribute_names import REQUIRES
 from gradir.dialects.base.extents import assuming
 from gradir.errors import ArgumentTypeError, gradir_errors
 from gradir.frontends.tracing.callbacks import call_user
+from gradir.frontends.tracing.later_rules import LaterRules
 from gradir.frontends.tracing.memory import ArrayMemory
 from gradir.frontends.tracing.nodes import kind_of
 from gradir.frontends.tracing.object_arrays import is_object_array
@@ -28,6 +31,7 @@ from gradir.frontends.tracing.source_locations import (
     public,
 )
 from gradir.frontends.tracing.spec import spec_of
+from gradir.frontends.tracing.static_numbers import naming_static
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import Trace, lifted, running
 from gradir.frontends.tracing.trees import Tree, flatten
@@ -70,7 +74,8 @@ def trace(function: Callable[..., Any], *specs: Any) -> Module:
     or @main of a lambda. Python's own `if` and loops run while tracing; those that depend on values
     are `gradir.cond`, `gradir.scan` and the like. Raises TraceError for code that cannot be traced.
     """
-    return traced("trace", function, specs).module
+    with tracing_time():
+        return traced("trace", function, specs).module
 
 
 def traced(
@@ -82,12 +87,15 @@ def traced(
     name: str | None = None,
     place: LocationAttr | None = None,
     moving: Moving | None = None,
+    orders: int = 2,
 ) -> Traced:
     """`trace` with the nesting of arguments and results, within an outer trace if given.
 
     `what` is the name of gradir's function in errors; `name` and `place` belong to the program,
     by default the function's own. With `moving`, Python code may ask for values of the arguments,
-    and the function is differentiated by those leaves.
+    and the function is differentiated by those leaves. A program of its own has the rules of
+    derivatives written by hand that `orders` of differentiation need; further ones are traced when
+    Module.gradient asks for them.
     """
     if not callable(function):
         raise ArgumentTypeError(f"function: expected a Python function, got {function!r}")
@@ -96,16 +104,17 @@ def traced(
         lifted(leaf) if is_object_array(leaf) and outer is not None else leaf for leaf in leaves
     ]
     names = argument_names(function, tree)
-    found = [_spec(leaf, name) for leaf, name in zip(leaves, names, strict=True)]
-    trace = Trace([type_ for type_, _ in found], outer)
+    specs = [_spec(what, leaf, name) for leaf, name in zip(leaves, names, strict=True)]
+    trace = Trace([type_ for type_, _ in specs], outer)
     trace.name = _free_name(name or function_name(function), outer)
     if moving is not None:
-        path = Path([type_ for type_, _ in found]) if outer is None else outer.known.path
+        path = Path([type_ for type_, _ in specs]) if outer is None else outer.known.path
         trace.known = Known(leaves, moving(tree), path)
-    arguments = _tracers(trace, names, [weak for _, weak in found])
+    arguments = _tracers(trace, names, [weak for _, weak in specs])
     place = place or location_of_function(function)
     conditions = trace.conditions
-    with gradir_errors(SOURCES, location()), paused_gc():
+    named = naming_static(leaves, names) if what == "jit" else nullcontext()
+    with gradir_errors(SOURCES, location()), paused_gc(), named:
         with running(trace), assuming(conditions):
             by_position, by_keyword = tree.build(arguments)
             result = call_user(what, function, *by_position, **by_keyword)
@@ -113,16 +122,18 @@ def traced(
                 values, results = yielded(result, "the traced function")
                 trace.emit(ReturnOp(*map(trace.use, values)))
             module = _module(trace, place)
+        rules = LaterRules(trace)
         if outer is None:
+            for _ in range(orders):
+                rules.define(module, trace.name)
             verify(module)
         else:  # its callees were verified when they were traced, and are once more in the end
             verify_function(module, function_named(module, trace.name))
     captured = tuple(trace.captured)
     weak = tuple(value.weak for value in values)
     path = trace.known.close()
-    return Traced(
-        Module(module, SOURCES), trace.name, tree, results, tuple(names), weak, captured, path
-    )
+    found = Module(module, SOURCES, rules=rules)
+    return Traced(found, trace.name, tree, results, tuple(names), weak, captured, path)
 
 
 def _tracers(trace: Trace, names: Sequence[str], weak: Sequence[bool]) -> list[Tracer]:
@@ -174,11 +185,16 @@ def _copy(op: Operation) -> Operation:
     return copy
 
 
-def _spec(leaf: Any, name: str) -> tuple[Any, bool]:
+def _spec(what: str, leaf: Any, name: str) -> tuple[Any, bool]:
     found = spec_of(leaf)
     if found is None:
+        way_out = (
+            f"; if it chooses the program: gradir.jit(f, static_argnames={name!r})"
+            if what == "jit" and name.isidentifier()
+            else "; if it is no data, the function can have it by functools.partial"
+        )
         raise ArgumentTypeError(
-            f"{name}: expected an array, a gradir.Spec or a number, got {kind_of(leaf)}"
+            f"{name}: expected an array, a gradir.Spec or a number, got {kind_of(leaf)}{way_out}"
         )
     return found
 

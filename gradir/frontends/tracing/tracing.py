@@ -8,7 +8,7 @@ arguments.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from threading import local
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
@@ -66,8 +66,12 @@ class Trace:
         self.blocks: list[Block] = [self.entry]
         self.captured: dict[SSAValue, SSAValue] = {}
         self.functions: dict[str, FuncOp] = {} if outer is None else outer.functions
-        # declarations beside the functions, and the function of each custom_vjp
+        # declarations beside the functions, their rules (later_rules.py), and the function of each
+        # custom_vjp
         self.declarations: list[CustomVjpOp] = [] if outer is None else outer.declarations
+        self.rules: dict[str, Callable[[Trace], Sequence[str]]] = (
+            {} if outer is None else outer.rules
+        )
         # facts of extents that the trace has relied on
         self.conditions: list[Condition] = [] if outer is None else outer.conditions
         self.custom: dict[Any, Any] = {} if outer is None else outer.custom

@@ -62,6 +62,10 @@ class Trainer:
     follow from its arguments. Copies take a twentieth of the time, and as much memory again as
     parameters and state.
 
+    `carried` are arrays that the loss function has from step to step, such as the running
+    statistics of nn.batch_norm: `loss(params, carried, *batch)` returns (number, next carried), and
+    with `has_aux` (number, (next carried, aux)); metrics take them too. They are not for `mpi`.
+
     `mpi`: all ranks that a launcher has started train together, each on its rows of every batch, as
     by gradir.comm.data_parallel, which says what `deterministic` and `sharded` are. They make the
     same calls with the same parameters and data; `params` and `state` too, where these are sharded.
@@ -77,6 +81,7 @@ class Trainer:
         *,
         has_aux: bool = False,
         sparse: Any = False,
+        carried: Any = None,
         metrics: Mapping[str, Callable[..., Any]] | None = None,
         seed: int = 0,
         threads: int | None = None,
@@ -84,9 +89,14 @@ class Trainer:
         deterministic: int | None = None,
         sharded: Sharded | None = None,
     ):
-        step = train_step(loss, optimizer, has_aux, sparse)
+        if mpi and carried is not None:
+            raise ArgumentError("carried: ranks would carry different arrays; set mpi=False")
+        step = train_step(loss, optimizer, has_aux, sparse, carried is not None)
+        params = map_tree(_as_array, params)
+        state = optimizer.init(params)
         about = metrics, seed, threads, mpi, deterministic, sharded
-        self._begin(step, params, optimizer.init(params), *about)
+        self._carries = carried is not None
+        self._begin(step, params, (state, carried) if self._carries else state, *about)
 
     @classmethod
     def of_step(
@@ -107,6 +117,7 @@ class Trainer:
         It is traced. The third result is a number of rank 0, or (number, dict of numbers).
         """
         made = cls.__new__(cls)
+        made._carries = False
         about = metrics, seed, threads, mpi, deterministic, sharded
         made._begin(step, params, state, *about)
         return made
@@ -124,6 +135,7 @@ class Trainer:
         sharded: Sharded | None,
     ) -> None:
         require_count("seed", seed, least=0)
+        params, state = map_tree(_as_array, (params, state))
         named = dict(_paths({"params": params, "state": state}))
         for path, leaf in named.items():
             if not isinstance(leaf, np.ndarray):
@@ -166,7 +178,13 @@ class Trainer:
     @property
     def state(self) -> Any:
         """A copy of the optimizer's state."""
-        return map_tree(np.copy, self._whole()[1])
+        state = self._whole()[1]
+        return map_tree(np.copy, state[0] if self._carries else state)
+
+    @property
+    def carried(self) -> Any:
+        """A copy of the arrays that the loss function carries; None without them."""
+        return map_tree(np.copy, self._whole()[1][1]) if self._carries else None
 
     @property
     def epoch(self) -> int:
@@ -300,11 +318,12 @@ class Trainer:
 
     def _measured(self, data: Batches) -> dict[str, float]:
         """The means of the metrics over the rows; each rank measures some of the batches."""
-        (params, _), team = self._whole(), self._team
+        (params, state), team = self._whole(), self._team
+        given = (params, state[1]) if self._carries else (params,)
 
         def own() -> dict[int, tuple[float, list[float]]]:
             return {
-                k: (rows_of(batch), self._values(params, batch))
+                k: (rows_of(batch), self._values((*given, *batch)))
                 for k, batch in enumerate(data.epoch(0, 1, 0))
                 if k % team.size == team.rank
             }
@@ -314,9 +333,9 @@ class Trainer:
         columns = zip(self._metrics, zip(*values, strict=True), strict=True)
         return {name: weighted_mean(column, rows) for name, column in columns}
 
-    def _values(self, params: Any, batch: Batch) -> list[float]:
+    def _values(self, arguments: tuple[Any, ...]) -> list[float]:
         return [
-            _number(f"metric {name!r}", metric(params, *batch))
+            _number(f"metric {name!r}", metric(*arguments))
             for name, metric in self._metrics.items()
         ]
 
@@ -352,6 +371,11 @@ class Trainer:
         self.save(folder / "checkpoint.safetensors")
 
 
+def _as_array(leaf: Any) -> Any:
+    """A number of NumPy as an array, since steps write in place."""
+    return np.asarray(leaf) if isinstance(leaf, np.generic) else leaf
+
+
 def _paths(trees: Mapping[str, Any]) -> list[tuple[str, Any]]:
     flat = {name: flatten(tree) for name, tree in trees.items()}
     return [
@@ -361,7 +385,7 @@ def _paths(trees: Mapping[str, Any]) -> list[tuple[str, Any]]:
     ]
 
 
-def _checked_metrics(metrics: object, threads: int | None) -> dict[str, Jitted]:
+def _checked_metrics(metrics: object, threads: int | None) -> dict[str, Jitted[..., Any]]:
     if metrics is not None and not isinstance(metrics, Mapping):
         raise ArgumentTypeError(f"metrics: expected functions by names, got {metrics!r:.60}")
     given = cast(Mapping[object, Any], metrics or {})

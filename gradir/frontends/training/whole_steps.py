@@ -58,7 +58,7 @@ class WholeSteps(Generic[Progress]):
     The step's first two arguments are donated; the arrays that are given here are copied.
     """
 
-    def __init__(self, step: Jitted, params: Any, state: Any, progress: Progress):
+    def __init__(self, step: Jitted[..., Any], params: Any, state: Any, progress: Progress):
         leaves, self._tree = flatten((params, state))
         names = zip(("params", "state"), self._tree.children, strict=True)
         paths = [path for name, tree in names for path in tree.paths(name)]

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import f64
 from xdsl.ir import Attribute
 
 from gradir.cache.memory import Store
+from gradir.compiler.long_compilations import tracing_time
 from gradir.forking import RenewedLock
 from gradir.frontends.tracing.default_types import default_element
 from gradir.frontends.tracing.draws import Draws
@@ -150,7 +151,7 @@ class Calls:
     ) -> tuple[Program, bool]:
         options = self._options
         draws = Draws(self._function) if options.knows_values else None
-        with at(place_of_user()):
+        with at(place_of_user()), tracing_time():
             traced = self._trace(*arguments())
             donation = donated(traced, tree, options.donated) if options.donated else None
         program = Program(traced, options.threads, donation, options.wait)

@@ -1,18 +1,19 @@
 """gradir.custom_vjp and custom_jvp: Python functions with a handwritten derivative, as in JAX.
 
 A call of one in a traced function is a call of a function of the module; `grad.custom_vjp` beside
-that function declares its derivative.
+that function declares its derivative, whose rules are traced when it is differentiated.
 """
 
 from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import partial, wraps
 from itertools import islice
 from typing import Any, cast
 
+from xdsl.dialects.builtin import LocationAttr
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Attribute, Block
 
@@ -22,7 +23,7 @@ from gradir.errors import ArgumentTypeError
 from gradir.frontends.functions.promotion import converted
 from gradir.frontends.tracing.callbacks import call_user
 from gradir.frontends.tracing.nodes import static_key
-from gradir.frontends.tracing.source_locations import location, public, refusal
+from gradir.frontends.tracing.source_locations import at, location, named_options, public, refusal
 from gradir.frontends.tracing.spec import type_text
 from gradir.frontends.tracing.trace import Traced, function_name, traced
 from gradir.frontends.tracing.tracer import Tracer
@@ -102,12 +103,25 @@ class CustomFunction(Copied, ABC):
         if not known:
             args = tree.build(values)
             inner = self.added(trace, self.with_static(self._function, static), args)
-            # declared before the rules, which may call it
             trace.custom[key] = inner
-            declared = CustomVjpOp.of(self._declared(trace, inner, values, static))
+            declared = CustomVjpOp.of([inner.name])
             declared.location = location()
             trace.declarations.append(declared)
+            types = [(v.ssa.type, v.weak) for v in values]
+            trace.rules[inner.name] = partial(self._rule, inner, types, static, location())
         return trace.custom[key]
+
+    def _rule(
+        self,
+        inner: Traced,
+        types: Sequence[tuple[Attribute, bool]],
+        static: Sequence[Any],
+        place: LocationAttr,
+        trace: Trace,
+    ) -> list[str]:
+        """Trace the rules for arguments of these types, at the place of the call."""
+        with at(place):
+            return self._declared(trace, inner, _arguments(trace, types), static)
 
     def set_rules(self, rules: tuple[Rule, ...]) -> None:
         """Set what defines the derivative, in the order of `_rules`."""
@@ -234,8 +248,14 @@ def _seeds(trace: Trace, ahead: Traced, outputs: Sequence[Attribute]) -> list[Tr
     residuals = list(trace.functions[ahead.name].function_type.outputs)[count:]
     cotangents = [t for t in outputs if is_float(element_of(t))]
     weak = [*ahead.weak[count:], *(False for _ in cotangents)]
-    arguments = Block(arg_types=[*residuals, *cotangents]).args
-    return [Tracer(trace, a, w) for a, w in zip(arguments, weak, strict=True)]
+    return _arguments(trace, zip([*residuals, *cotangents], weak, strict=True))
+
+
+def _arguments(trace: Trace, types: Iterable[tuple[Attribute, bool]]) -> list[Tracer]:
+    """Traced arrays of some types, of which the second of each pair says whether it is weak."""
+    found = list(types)
+    arguments = Block(arg_types=[type_ for type_, _ in found]).args
+    return [Tracer(trace, a, w) for a, (_, w) in zip(arguments, found, strict=True)]
 
 
 class _BackwardOnLeaves:
@@ -386,6 +406,7 @@ def _with_rules(
     return made
 
 
+@named_options
 def custom_vjp(
     function: Callable[..., Any], nondiff_argnums: int | Sequence[int] = ()
 ) -> CustomVjp:
@@ -398,6 +419,7 @@ def custom_vjp(
     return CustomVjp(function, nondiff_argnums)
 
 
+@named_options
 def custom_jvp(
     function: Callable[..., Any], nondiff_argnums: int | Sequence[int] = ()
 ) -> CustomJvp:

@@ -30,7 +30,7 @@ from gradir.dialects.grad.host_functions import (
     register_under_free_name,
 )
 from gradir.errors import ArgumentError, ArgumentTypeError
-from gradir.frontends.tracing.source_locations import location, public, refusal
+from gradir.frontends.tracing.source_locations import location, named_options, public, refusal
 from gradir.frontends.tracing.spec import ELEMENTS, Spec
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import Trace, emit_one, lifted, tracing
@@ -185,6 +185,7 @@ class CustomOp(Copied):
         return refusal(f"custom_op: @{self.name}: {message}")
 
 
+@named_options
 def custom_op(
     forward: Function,
     infer: Callable[..., Any],

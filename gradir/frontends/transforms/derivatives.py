@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
-from typing import Any
+from typing import Any, overload
 
 from xdsl.dialects.builtin import StringAttr, SymbolRefAttr
 from xdsl.dialects.func import CallOp, FuncOp
@@ -21,7 +21,7 @@ from gradir.api import Module
 from gradir.dialects.base.shapes import element_of, is_float, shape_of
 from gradir.errors import ArgumentTypeError
 from gradir.frontends.functions.promotion import converted
-from gradir.frontends.tracing.source_locations import SOURCES, public, refusal
+from gradir.frontends.tracing.source_locations import SOURCES, named_options, public, refusal
 from gradir.frontends.tracing.spec import type_text
 from gradir.frontends.tracing.trace import Traced, function_name, parameter_names, traced
 from gradir.frontends.tracing.tracer import Tracer
@@ -37,7 +37,7 @@ from gradir.frontends.transforms.derived_calls import (
     operands_of,
     results_of,
 )
-from gradir.frontends.transforms.jit import Jitted, jit_transform
+from gradir.frontends.transforms.jit import Jitted, P, R, jit_transform
 from gradir.frontends.transforms.program import Program, traced_function
 from gradir.frontends.transforms.requests import (
     Requests,
@@ -53,6 +53,17 @@ from gradir.passes.analysis.call_graph import called_name, callees_first, functi
 from gradir.passes.differentiate.program import ModuleFunctions
 
 
+@overload
+def grad(
+    function: Callable[P, Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    policy: str = "keep_all",
+    memory_limit: int | None = None,
+    sparse_argnums: int | Sequence[int] = (),
+    sparse: Any = False,
+) -> Jitted[P, Any]: ...
+@overload
 def grad(
     function: Callable[..., Any],
     argnums: int | Sequence[int] = 0,
@@ -62,7 +73,18 @@ def grad(
     sparse_argnums: int | Sequence[int] = (),
     sparse: Any = False,
     req: Any = "write",
-) -> Callable[..., Any]:
+) -> Jitted[..., Any]: ...
+@named_options
+def grad(
+    function: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    policy: str = "keep_all",
+    memory_limit: int | None = None,
+    sparse_argnums: int | Sequence[int] = (),
+    sparse: Any = False,
+    req: Any = "write",
+) -> Jitted[..., Any]:
     """The gradient function of a function that returns a floating number of rank 0.
 
     `argnums` are the arguments to differentiate: the gradient has the nesting of that argument, or
@@ -98,8 +120,19 @@ def grad(
     return made
 
 
+@overload
 def value_and_grad(
-    function: Callable[..., Any],
+    function: Callable[P, R],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    policy: str = "keep_all",
+    memory_limit: int | None = None,
+    sparse_argnums: int | Sequence[int] = (),
+    sparse: Any = False,
+) -> Jitted[P, tuple[R, Any]]: ...
+@overload
+def value_and_grad(
+    function: Callable[..., R],
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     policy: str = "keep_all",
@@ -107,7 +140,18 @@ def value_and_grad(
     sparse_argnums: int | Sequence[int] = (),
     sparse: Any = False,
     req: Any = "write",
-) -> Callable[..., Any]:
+) -> Jitted[..., tuple[R, Any]]: ...
+@named_options
+def value_and_grad(
+    function: Callable[..., R],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    policy: str = "keep_all",
+    memory_limit: int | None = None,
+    sparse_argnums: int | Sequence[int] = (),
+    sparse: Any = False,
+    req: Any = "write",
+) -> Jitted[..., tuple[R, Any]]:
     """Like grad, but returns (value, gradient), or ((value, aux), gradient) with `has_aux`.
 
     Of nested arguments integers and bools have None in the gradient.
@@ -262,7 +306,7 @@ def vjp(function: Callable[..., Any], *primals: Any, has_aux: bool = False) -> A
     (result, aux), where only the result has cotangents; vjp returns aux as a third.
     """
     trace = tracing()
-    inner = traced("vjp", function, primals, outer=trace, moving=all_of)
+    inner = traced("vjp", function, primals, outer=trace, moving=all_of, orders=0)
     tree = _derived_results("vjp", inner, has_aux)
     wrt, of = _floating(inner)
     of = [k for k in of if k < tree.leaf_count]

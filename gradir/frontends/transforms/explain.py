@@ -79,7 +79,9 @@ def _program(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _P
     return _of_jitted(Jitted(plain, knows_values=True), args, kwargs)
 
 
-def _of_jitted(function: Jitted, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Program:
+def _of_jitted(
+    function: Jitted[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> _Program:
     program, leaves = function.program(args, kwargs)
     traced = program.traced
     results = traced.results.paths("the result")

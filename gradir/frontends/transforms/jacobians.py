@@ -10,22 +10,23 @@ import numpy as np
 
 from gradir.dialects.base.shapes import element_of, is_float
 from gradir.frontends.functions.creation import eye, zeros
-from gradir.frontends.tracing.source_locations import public, refusal
+from gradir.frontends.tracing.source_locations import named_options, public, refusal
 from gradir.frontends.tracing.spec import type_text
 from gradir.frontends.tracing.trace import function_name
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import lifted
 from gradir.frontends.tracing.trees import Tree, flatten
 from gradir.frontends.transforms.derivatives import jvp, vjp
-from gradir.frontends.transforms.jit import Jitted, jit_transform
+from gradir.frontends.transforms.jit import Jitted, P, jit_transform
 from gradir.frontends.transforms.vmap import vmap
 
 Numbers = int | Sequence[int]
 
 
+@named_options
 def jacfwd(
-    function: Callable[..., Any], argnums: Numbers = 0, has_aux: bool = False
-) -> Callable[..., Any]:
+    function: Callable[P, Any], argnums: Numbers = 0, has_aux: bool = False
+) -> Jitted[P, Any]:
     """The Jacobian of a function by forward mode, with one tangent for each element of its input.
 
     It is nested like the result, and in each place like the argument, or the tuple of arguments, of
@@ -36,9 +37,10 @@ def jacfwd(
     return _jacobian(jacfwd, _forward, function, argnums, has_aux)
 
 
+@named_options
 def jacrev(
-    function: Callable[..., Any], argnums: Numbers = 0, has_aux: bool = False
-) -> Callable[..., Any]:
+    function: Callable[P, Any], argnums: Numbers = 0, has_aux: bool = False
+) -> Jitted[P, Any]:
     """The Jacobian of a function by reverse mode, with a cotangent for each element of its result.
 
     As jacfwd otherwise.
@@ -46,16 +48,18 @@ def jacrev(
     return _jacobian(jacrev, _reverse, function, argnums, has_aux)
 
 
+@named_options
 def jacobian(
-    function: Callable[..., Any], argnums: Numbers = 0, has_aux: bool = False
-) -> Callable[..., Any]:
+    function: Callable[P, Any], argnums: Numbers = 0, has_aux: bool = False
+) -> Jitted[P, Any]:
     """jacrev."""
     return jacrev(function, argnums, has_aux)
 
 
+@named_options
 def hessian(
-    function: Callable[..., Any], argnums: Numbers = 0, has_aux: bool = False
-) -> Callable[..., Any]:
+    function: Callable[P, Any], argnums: Numbers = 0, has_aux: bool = False
+) -> Jitted[P, Any]:
     """The second derivatives of a function: jacfwd of jacrev."""
     return jacfwd(jacrev(function, argnums, has_aux), argnums, has_aux)
 
@@ -69,7 +73,7 @@ def _jacobian(
     function: Callable[..., Any],
     argnums: Numbers,
     has_aux: bool,
-) -> Jitted:
+) -> Jitted[..., Any]:
     """The Jacobian by a transform; `blocks` gives an array for each leaf of result and argument."""
     name = function_name(function)
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any, NoReturn, cast
+from typing import Any, Generic, NoReturn, ParamSpec, TypeVar, cast
 
 from gradir.cache.memory import Store
 from gradir.errors import ArgumentTypeError, TraceError
 from gradir.frontends.tracing.callbacks import call_user
-from gradir.frontends.tracing.source_locations import called_from, public
+from gradir.frontends.tracing.source_locations import called_from, named_options, public
 from gradir.frontends.tracing.trace import (
     Traced,
     function_name,
@@ -26,8 +26,12 @@ from gradir.frontends.transforms.program import Program
 from gradir.frontends.transforms.static_arguments import StaticArguments, refuse_unhashable
 from gradir.frontends.transforms.wrapped import Parts, Wrapped, look_like
 
+P = ParamSpec("P")
+R_co = TypeVar("R_co", covariant=True)
+R = TypeVar("R")
 
-class Jitted(Wrapped):
+
+class Jitted(Wrapped, Generic[P, R_co]):
     """A Python function that runs as native code; called like the function.
 
     `compiled(*args)` is the `Program` for such arguments: its `executable` has the plan and the
@@ -62,10 +66,10 @@ class Jitted(Wrapped):
         self._named = None if shapes is None or static else NamedShapes(function, shapes)
         tracer = self._named.trace if self._named else self._trace
         self._calls = Calls(function, trace or tracer, self._options)
-        self._choices = Store[Hashable, Jitted]()
+        self._choices = Store[Hashable, Jitted[..., Any]]()
         self.quick = self._calls.quick
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
         try:
             found = self.quick.call(args, kwargs)
             if found is not NotImplemented:
@@ -149,11 +153,11 @@ class Jitted(Wrapped):
     def _trace(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Traced:
         """The program for some arguments."""
         moving = _nothing if self._options.knows_values else None
-        return traced("jit", self._function, args, kwargs, moving=moving)
+        return traced("jit", self._function, args, kwargs, moving=moving, orders=0)
 
     def _chosen(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[Jitted, tuple[Any, ...], dict[str, Any]]:
+    ) -> tuple[Jitted[..., Any], tuple[Any, ...], dict[str, Any]]:
         """The function jitted for the static values of a call, and the other arguments."""
         static = self._static
         assert static is not None
@@ -164,7 +168,7 @@ class Jitted(Wrapped):
             raise refuse_unhashable(choice) from None
         if found is None:
 
-            def make() -> Jitted:
+            def make() -> Jitted[..., Any]:
                 function, donated = static.function_of(choice)
                 options = self._options
                 return Jitted(
@@ -195,7 +199,7 @@ def jit_transform(
     transform: Callable[..., Any],
     *arguments: Any,
     reads_out: bool = False,
-) -> Jitted:
+) -> Jitted[..., Any]:
     """What a transform makes of the function `shown`, as the traced `function` says.
 
     `arguments` are the transform's own, behind `shown`.
@@ -208,15 +212,16 @@ def jit_transform(
     return Jitted(function, parts=parts, reads_out=reads_out, knows_values=True)
 
 
+@named_options
 def jit(
-    function: Callable[..., Any],
+    function: Callable[..., R],
     threads: int | None = None,
     donate_argnums: int | Sequence[int] = (),
     static_argnums: int | Sequence[int] = (),
     static_argnames: str | Sequence[str] = (),
     shapes: Any = None,
     wait: bool = False,
-) -> Jitted:
+) -> Jitted[..., R]:
     """The function as native code: compiled at the first call with arguments of each kind.
 
     Arguments and results are arrays, numbers, and nested tuples, lists and dicts of them; their

@@ -26,7 +26,7 @@ from gradir.dialects.building.kinds import ElementwiseOp
 from gradir.errors import ArgumentError, ArgumentTypeError
 from gradir.frontends.functions import numpy as gnp
 from gradir.frontends.tracing.callbacks import call_user
-from gradir.frontends.tracing.source_locations import public, refusal
+from gradir.frontends.tracing.source_locations import named_options, public, refusal
 from gradir.frontends.tracing.spec import Spec
 from gradir.frontends.tracing.trace import function_name
 from gradir.frontends.tracing.tracer import Tracer
@@ -42,6 +42,7 @@ COMBINE = {"add": "sum", "multiply": "prod", "minimum": "min", "maximum": "max"}
 Extents = int | Sequence[int] | Callable[..., int | Sequence[int]]
 
 
+@named_options
 def kernel(
     body: Callable[..., Any] | None = None,
     *,

@@ -13,13 +13,14 @@ from gradir.dialects.grad.grad import NameOp, NoGradOp
 from gradir.dialects.grad.policies import POLICIES
 from gradir.errors import ArgumentError, ArgumentTypeError
 from gradir.frontends.tracing.callbacks import call_user
-from gradir.frontends.tracing.source_locations import public
+from gradir.frontends.tracing.source_locations import named_options, public
 from gradir.frontends.tracing.trace import yielded
 from gradir.frontends.tracing.tracing import emit_one, lifted, tracing
 from gradir.frontends.tracing.trees import map_tree
 from gradir.frontends.transforms.wrapped import Wrapped
 
 
+@named_options
 def checkpoint(function: Callable[..., Any] | None = None, policy: str = "keep_none") -> Any:
     """The function as a checkpoint stage: the derivative recomputes its values.
 

@@ -109,7 +109,7 @@ class NamedShapes:
         function = function_named(made.module.op, made.name)
         for condition in conditions_of(function):
             if not holds(condition, {**dict.fromkeys(condition.left.symbols, 0), **call.values}):
-                return traced("jit", self._function, args, kwargs)
+                return traced("jit", self._function, args, kwargs, orders=0)
         with gradir_errors(SOURCES, location()), paused_gc():
             module = specialized(made.module.op, made.name, call.shapes)
         return replace(made, module=Module(module, SOURCES))
@@ -134,7 +134,9 @@ class NamedShapes:
         ]
         key = call.tree, default_element(float), tuple(map(_kind, specs))
         args, kwargs = call.tree.build(specs)
-        return self._traced.find_or_make(key, lambda: traced("jit", self._function, args, kwargs))
+        return self._traced.find_or_make(
+            key, lambda: traced("jit", self._function, args, kwargs, orders=0)
+        )
 
     def _wanted(self, tree: Tree) -> list[Wanted | None]:
         """What is said of each leaf of the arguments."""

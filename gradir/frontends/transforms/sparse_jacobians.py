@@ -16,7 +16,7 @@ from gradir.dialects.base.shapes import element_of, is_float
 from gradir.errors import ArgumentError, ArgumentTypeError
 from gradir.frontends.functions.creation import arange, astype
 from gradir.frontends.functions.sugar import take
-from gradir.frontends.tracing.source_locations import public, refusal
+from gradir.frontends.tracing.source_locations import named_options, public, refusal
 from gradir.frontends.tracing.spec import type_text
 from gradir.frontends.tracing.trace import function_name
 from gradir.frontends.tracing.tracer import Tracer
@@ -29,6 +29,7 @@ from gradir.frontends.transforms.vmap import vmap
 from gradir.frontends.transforms.wrapped import Parts, Wrapped
 
 
+@named_options
 def sparse_jacobian(
     function: Callable[..., Any],
     pattern: Any,
@@ -53,6 +54,7 @@ def sparse_jacobian(
     return SparseJacobian(function, pattern, argnums, mode, check)
 
 
+@named_options
 def sparse_hessian(
     function: Callable[..., Any], pattern: Any, argnums: int = 0, check: bool = False
 ) -> SparseJacobian:

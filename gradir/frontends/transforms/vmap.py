@@ -8,8 +8,10 @@ loops, gradir.jit and itself, in any order.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, cast
 
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute
 
@@ -17,24 +19,26 @@ from gradir.dialects.array.movement import BroadcastToOp, PermuteDimsOp
 from gradir.dialects.base.shapes import element_of, shape_of, tensor
 from gradir.dialects.grad.custom_vjp import CustomVjpOp
 from gradir.errors import ArgumentTypeError
+from gradir.frontends.tracing.later_rules import declaration_of, program_of
 from gradir.frontends.tracing.nodes import NODES, parts
-from gradir.frontends.tracing.source_locations import refusal
+from gradir.frontends.tracing.source_locations import named_options, refusal
 from gradir.frontends.tracing.spec import NUMPY_NAMES, Spec, type_text
 from gradir.frontends.tracing.trace import Traced, traced
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import Trace, emit_one, lifted, tracing
 from gradir.frontends.tracing.trees import Tree, flatten
-from gradir.frontends.transforms.jit import jit_transform
+from gradir.frontends.transforms.jit import Jitted, P, R, jit_transform
 from gradir.gc_pause import paused_gc
 from gradir.passes.analysis.call_graph import callees_first, functions_by_name, uses_in
-from gradir.passes.batch.vmap import OnRows, on_rows
+from gradir.passes.batch.vmap import FunctionsOnRows, OnRows, on_rows
 from gradir.passes.differentiate.program import ModuleFunctions
 
 Axes = Any
 """An axis, None for no axis, or tuples, lists and dicts of these that nest like the value."""
 
 
-def vmap(function: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0) -> Callable[..., Any]:
+@named_options
+def vmap(function: Callable[P, R], in_axes: Axes = 0, out_axes: Axes = 0) -> Jitted[P, R]:
     """The function on all rows of its arguments; results are stacked along an axis of rows.
 
     `in_axes` says along which axis an argument has rows: a number for all, or a tuple with an entry
@@ -136,13 +140,38 @@ def _on_rows(trace: Trace, inner: Traced, size: int, rows: Sequence[bool]) -> On
         program = ModuleFunctions(module)
         shared = [False] * len(inner.captured)
         made = on_rows(program, program.function(inner.name), size, [*rows, *shared], False)
-        declared = {d.names[0] for d in trace.declarations}
-        for op in [op for op in module.ops if isinstance(op, CustomVjpOp)]:
-            if op.names[0] not in declared:
-                op.detach()
-                trace.declarations.append(op)
+        _declare(trace, module)
         _take_over(trace, functions_by_name(module), made.function)
+    for name, source in made.awaited.items():
+        trace.rules.setdefault(name, partial(_rules_on_rows, name, source, size))
     return made
+
+
+def _rules_on_rows(name: str, source: str, size: int, trace: Trace) -> list[str]:
+    """The names of a function on rows and of its rules, made from those of its source."""
+    found = declaration_of(trace, source)
+    if found is None or not found.has_rules:
+        return [name]
+    with paused_gc():
+        module = program_of(trace, found.names)
+        on_rows = FunctionsOnRows(ModuleFunctions(module), size)
+        made = on_rows.with_derivative(source)
+        functions = functions_by_name(module)
+        _declare(trace, module)
+        for each in made:
+            _take_over(trace, functions, functions[each])
+    for other, its in on_rows.awaited.items():
+        trace.rules.setdefault(other, partial(_rules_on_rows, other, its, size))
+    return [name, *made[1:]]
+
+
+def _declare(trace: Trace, module: ModuleOp) -> None:
+    """Add the declarations of a module to a trace that it does not have."""
+    declared = {d.names[0] for d in trace.declarations}
+    for op in [op for op in module.ops if isinstance(op, CustomVjpOp)]:
+        if op.names[0] not in declared:
+            op.detach()
+            trace.declarations.append(op)
 
 
 def _take_over(trace: Trace, functions: dict[str, FuncOp], made: FuncOp) -> None:

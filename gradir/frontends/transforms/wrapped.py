@@ -32,6 +32,9 @@ class Copied:
 class Wrapped(Copied):
     """A transform's function: it looks like `shown`, and is a method in a class."""
 
+    __name__: str
+    __qualname__: str
+
     def __init__(self, shown: Callable[..., Any], parts: Parts):
         look_like(self, shown)
         self._parts = parts

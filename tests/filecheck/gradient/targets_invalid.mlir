@@ -15,7 +15,7 @@ func.func @f(%n: tensor<4xi64>, %w: tensor<4xf64> {grad.name = "w"}) -> tensor<4
 
 // -----
 
-// expected-error @+1 {{wrt: no value of @f is named 'w'; names: x, h (set by grad.name or an argument attribute grad.name)}}
+// expected-error @+1 {{wrt: no value of @f is named 'w'; names: x, h, %x (set by grad.name or an argument attribute grad.name, or printed)}}
 func.func @f(%x: tensor<4xf64> {grad.name = "x"}) -> tensor<4xf64> {
   %h = grad.name %x {name = "h"} : tensor<4xf64>
   func.return %h : tensor<4xf64>
@@ -23,7 +23,7 @@ func.func @f(%x: tensor<4xf64> {grad.name = "x"}) -> tensor<4xf64> {
 
 // -----
 
-// expected-error @+1 {{wrt: no value of @f is named 'w'; names: none (set by grad.name or an argument attribute grad.name)}}
+// expected-error @+1 {{wrt: no value of @f is named 'w'; names: %x (set by grad.name or an argument attribute grad.name, or printed)}}
 func.func @f(%x: tensor<4xf64>) -> tensor<4xf64> {
   func.return %x : tensor<4xf64>
 }
@@ -53,7 +53,7 @@ func.func @f(%x: tensor<4xf64>, %w: tensor<4xf64> {grad.name = "w"}) {
 
 // -----
 
-// expected-error @+1 {{of: no value of @f is named 'h'; names: w}}
+// expected-error @+1 {{of: no value of @f is named 'h'; names: w, %x, %w}}
 func.func @f(%x: tensor<4xf64>, %w: tensor<4xf64> {grad.name = "w"}) -> tensor<4xf64> {
   func.return %x : tensor<4xf64>
 }

@@ -37,9 +37,9 @@ func.func @update(%a: tensor<3xf64>, %w: tensor<2xf64>, %a_grad: tensor<3xf64>, 
 
 // -----
 
-// expected-error @+1 {{wrt: no value of @f is named 'w'; names: m}}
-func.func @f(%a: tensor<3xf64>, %w: tensor<2xf64>, %m: tensor<i64> {grad.name = "m"}) -> (tensor<f64>, tensor<i64>) {
-  %l = array.sum %w : tensor<2xf64> -> tensor<f64>
+// expected-error @+1 {{wrt: no value of @f is named 'w'; names: m, %a, %v, %m}}
+func.func @f(%a: tensor<3xf64>, %v: tensor<2xf64>, %m: tensor<i64> {grad.name = "m"}) -> (tensor<f64>, tensor<i64>) {
+  %l = array.sum %v : tensor<2xf64> -> tensor<f64>
   func.return %l, %m : tensor<f64>, tensor<i64>
 }
 func.func @update(%a: tensor<3xf64>, %w: tensor<2xf64>, %a_grad: tensor<3xf64>, %w_grad: tensor<2xf64>, %s: tensor<f64>) -> (tensor<3xf64>, tensor<2xf64>, tensor<f64>) {
@@ -72,10 +72,10 @@ func.func @update(%a: tensor<3xf64>, %w: tensor<2xf64>, %a_grad: tensor<3xf64>, 
 
 // -----
 
-// expected-error @+1 {{carry: no value of @f is named 'm'; names: w}}
-func.func @f(%a: tensor<3xf64>, %w: tensor<2xf64> {grad.name = "w"}, %m: tensor<i64>) -> (tensor<f64>, tensor<i64>) {
+// expected-error @+1 {{carry: no value of @f is named 'm'; names: w, %a, %w, %n}}
+func.func @f(%a: tensor<3xf64>, %w: tensor<2xf64> {grad.name = "w"}, %n: tensor<i64>) -> (tensor<f64>, tensor<i64>) {
   %l = array.sum %w : tensor<2xf64> -> tensor<f64>
-  func.return %l, %m : tensor<f64>, tensor<i64>
+  func.return %l, %n : tensor<f64>, tensor<i64>
 }
 func.func @update(%a: tensor<3xf64>, %w: tensor<2xf64>, %a_grad: tensor<3xf64>, %w_grad: tensor<2xf64>, %s: tensor<f64>) -> (tensor<3xf64>, tensor<2xf64>, tensor<f64>) {
   func.return %a, %w, %s : tensor<3xf64>, tensor<2xf64>, tensor<f64>

@@ -1,0 +1,36 @@
+"""`python -m gradir opt|run|compile ...`: the command lines, where they are not on the path."""
+
+import runpy
+import sys
+
+COMMANDS = {
+    "opt": "read IR, run passes over it, print it (gradir-opt)",
+    "run": "run a function of a program once (gradir-run)",
+    "compile": "write functions as a shared library (gradir-compile)",
+}
+
+
+def main() -> int:
+    """Run the command that the first argument names; the exit code."""
+    given = sys.argv[1:2]
+    if given and given[0] in COMMANDS:
+        sys.argv[:2] = [f"gradir-{given[0]}"]
+        runpy.run_module(f"gradir.tools.{sys.argv[0].replace('-', '_')}", run_name="__main__")
+        return 0
+    if given in (["--version"], ["-V"]):
+        from gradir import __version__
+
+        print(f"gradir {__version__}")
+        return 0
+    wrong = bool(given) and given[0] not in ("-h", "--help")
+    stream = sys.stderr if wrong else sys.stdout
+    if wrong:
+        print(f"python -m gradir: no command {given[0]}", file=stream)
+    print("usage: python -m gradir COMMAND ..., each with --help", file=stream)
+    for name, text in COMMANDS.items():
+        print(f"  {name:8} {text}", file=stream)
+    return int(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

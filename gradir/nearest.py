@@ -1,0 +1,94 @@
+"""The name that was meant: answers to names of functions and arguments that are not there."""
+
+from __future__ import annotations
+
+import dis
+import inspect
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+ELSEWHERE: Mapping[str, str] = {
+    "argnum": "argnums",
+    "betas": "b1 and b2",
+    "beta1": "b1",
+    "beta2": "b2",
+    "dim": "axis",
+    "dims": "axis",
+    "epsilon": "eps",
+    "in_dims": "in_axes",
+    "input": "x",
+    "keepdim": "keepdims",
+    "kernel_size": "kernel",
+    "lr": "learning_rate",
+    "out_dims": "out_axes",
+    "wrt": "argnums",
+}
+"""Names of arguments in other systems, and ours."""
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """The known name that is meant by an unknown one, as "did you mean NAME?"; "" without one."""
+    listed = [each for each in known if not each.startswith("_")]
+    other = ELSEWHERE.get(name, "")
+    if other and set(other.split(" and ")) <= set(listed):
+        return f"did you mean {other}?"
+    close = get_close_matches(name, listed, 1)
+    return f"did you mean {close[0]}?" if close else ""
+
+
+def missing_name(
+    module: str, name: str, known: Iterable[str], reason: str | None = None
+) -> AttributeError | ImportError:
+    """The error for a name that a module does not have, with the reason or the name that is meant.
+
+    It is called by the module's `__getattr__`. ImportError where `from module import name` asks,
+    which replaces the message of an AttributeError.
+    """
+    if name.startswith("__"):
+        return AttributeError(f"{module} has no {name}", name=name)
+    near = reason or meant(name, known)
+    said = f"{module} has no {name}" + (f": {near}" if near else "")
+    asking = sys._getframe(2)
+    if dis.opname[asking.f_code.co_code[asking.f_lasti]] == "IMPORT_FROM":
+        return ImportError(said, name=module)
+    return AttributeError(said, name=name)
+
+
+def renamed(given: Mapping[str, Any], known: Sequence[str]) -> dict[str, Any]:
+    """Keyword arguments under our names, where another system's have one that is free."""
+    names = {
+        name: ELSEWHERE[name]
+        for name in given
+        if name not in known and ELSEWHERE.get(name, "") in known
+    }
+    free = [ours for ours in names.values() if ours not in given]
+    return {names[n] if names.get(n, "") in free else n: value for n, value in given.items()}
+
+
+def unknown_argument(
+    name: str, given: Iterable[str], listed: Sequence[str], known: Sequence[str] | None = None
+) -> str:
+    """What is wrong with the first keyword that is not known, and the one that was meant, if one is
+    near; "" where all are known."""
+    known = listed if known is None else known
+    for keyword in given:
+        if keyword not in known:
+            found = meant(keyword, listed)
+            space = " " if found else ""
+            return f"{name}: unknown argument {keyword}; {found}{space}known: {', '.join(listed)}"
+    return ""
+
+
+def wrong_call(function: Callable[..., Any], given: tuple[Any, ...], named: dict[str, Any]) -> str:
+    """What is wrong with the arguments of a call; "" if the function takes them."""
+    signature = inspect.signature(function)
+    try:
+        signature.bind(*given, **named)
+    except TypeError as error:
+        known = list(signature.parameters)
+        name = getattr(function, "__name__", type(function).__name__)
+        wrong = unknown_argument(name, named, known)
+        return wrong or f"{name}: {error}; parameters: {', '.join(known)}"
+    return ""

@@ -218,7 +218,7 @@ def test_overlaps(tmp_path: Path) -> None:
 def test_addresses_that_are_alike_in_32_bits(tmp_path: Path) -> None:
     """4 GiB apart: the quick checks take them for one, the others do not."""
     f = exported(gradir.parse(COPIES), tmp_path).f
-    memory = np.empty((1 << 32) + (1 << 13), np.uint8)  # of which two pages are touched
+    memory = np.empty((1 << 32) + (1 << 13), np.uint8)  # two of its pages are touched
     calls = Calls(f, memory)
     far = [0, 64, 128, 192]
     near = [(1 << 32) + place for place in (*far, 256)]
@@ -262,7 +262,7 @@ def test_arrays_of_more_than_two_gigabytes(tmp_path: Path) -> None:
 
 
 def test_wrong_fields(tmp_path: Path) -> None:
-    """One or two fields of a right call are changed: the code is that of the first wrong one."""
+    """One or two fields of a right call are changed: the first wrong one has the code."""
     f = exported(gradir.parse(COPIES), tmp_path).f
     calls = Calls(f, np.zeros(1 << 12, np.uint8))
     places = [64 * k for k in range(len(calls.infos))]

@@ -1,8 +1,8 @@
 """Collectives of a library: MPI's functions on MPI_COMM_WORLD, in the order of the program.
 
-A program starts a collective and waits for it later; here it is over when it is started. Sums are
-those of MPI's calls that do not block, as in gradir's own calls, whose order is not always that of
-the others. In a group of one rank MPI copies, too.
+A program starts a collective and waits for it later; here it is over when it is started. MPI's
+calls that do not block make the sums, as in gradir's own calls: the others may add in another
+order. In a group of one rank MPI copies, too.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ COLLECTIVE_SYMBOL, HANDLES_SYMBOL = "gradir_collective", "gradir_mpi_handles"
 
 @dataclass(frozen=True)
 class CollectiveCall:
-    """One call of a program. `words` are those of its name behind the kind and the group."""
+    """One call of a program. `words` stand behind the kind and the group in its name."""
 
     place: str
     kind: str

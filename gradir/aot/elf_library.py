@@ -80,10 +80,8 @@ class _Library:
         is_searched = any(n not in SYSTEM_LIBRARIES for n in needed)
         self.runpath = self.strings.add(ORIGIN) if is_searched else None
         self.table = dynamic_symbols(image, self.strings)
-        self.asked = [
-            (part, r, relocations.way_of(image.machine, r.type, r.symbol.name))
-            for part, r in image.relocations
-        ]
+        ways = relocations.WAYS[image.machine]
+        self.asked = [(part, r, ways[r.type]) for part, r in image.relocations]
         called = [r.symbol for _, r, way in self.asked if way.asks == relocations.CALL]
         self.stubs = _numbered([s for s in called if s.section is None])
         looked_up = [r.symbol for _, r, way in self.asked if way.asks == relocations.GOT]

@@ -42,16 +42,15 @@ CALL, CPU_LEVEL = "gradir_call", "gradir_cpu_level"
 # The word of the table that holds the call's status: Python's calls keep an exception there.
 TABLE_STATUS = TABLE_RAISED
 
-_DECLARED = f"""
+_DECLARED = """
 declare i32 @snprintf(ptr, i64, ptr, ...)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
-declare i64 @{CPU_LEVEL}()
 """
 
 
 @cache
 def entry_functions(grows: bool) -> str:
-    """The module, but for @gradir_cpu_level. `grows`: tapes of programs allocate memory."""
+    """The functions, but for @gradir_cpu_level. `grows`: tapes of programs allocate memory."""
     texts: dict[str, str] = {}
     parts = [
         quick_functions(),

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from gradir.aot.abi import ABI, ADD
+from gradir.aot.abi import ABI, ADD, WORKSPACE_ALIGNMENT
+from gradir.aot.elf import aligned
 from gradir.aot.library import is_parallel, workspace_bytes, workspace_of
 from gradir.aot.program import ArrayRole, CompiledFunction, LevelCode
 from gradir.errors import ArgumentError, CompileError
@@ -49,7 +50,7 @@ def check_names(names: Sequence[str]) -> None:
                 f"library would lose; say another one: --function {name}=NAME, or functions="
             )
         symbols = {f"{name}{end}" for end in ("", "_info", "_workspace_bytes")}
-        symbols.add(f"{name.upper()}_WORKSPACE_BYTES")
+        symbols |= {f"{name.upper()}_{end}_BYTES" for end in ("WORKSPACE", "ROOM")}
         if symbols & taken:
             raise ArgumentError(f"function: the symbols of {name!r} are another function's, too")
         taken |= symbols
@@ -96,11 +97,13 @@ def _declarations(function: CompiledFunction, threads: int) -> str:
     if is_parallel([function]) and threads > 1:
         lines.append(f" * up to {threads} threads")
     lines.append(f" * levels: {', '.join(level.level for level in function.levels)} */")
-    size = name.upper() + "_WORKSPACE_BYTES"
+    macro = name.upper()
+    room = sum(aligned(a.spec.nbytes, WORKSPACE_ALIGNMENT) for a in function.results)
     return "\n".join(
         [
             *lines,
-            f"#define {size} {workspace_bytes(function)}",
+            f"#define {macro}_WORKSPACE_BYTES {workspace_bytes(function)}",
+            f"#define {macro}_ROOM_BYTES {room} /* of all results: see gradir_room_bytes */",
             f"int32_t {name}(const gradir_array *in, gradir_array *out, void *workspace,",
             f"{' ' * (9 + len(name))}gradir_status *status);",
             f"size_t {name}_workspace_bytes(void);",

@@ -35,7 +35,13 @@ from gradir.aot.hosts import (
 from gradir.aot.linker import Image, Unit, link
 from gradir.aot.mpi import FUNCTIONS, LIBRARIES, MpiLibrary
 from gradir.aot.objects import ObjectCode, Symbol, read_object
-from gradir.aot.program import ArrayRole, CompiledFunction, LevelCode, PlacedMessage
+from gradir.aot.program import (
+    ArrayRole,
+    CompiledFunction,
+    LevelCode,
+    LibraryCall,
+    PlacedMessage,
+)
 from gradir.aot.quick_checks import ends_of, meetings_of
 from gradir.aot.records import DataRecords, Value
 from gradir.aot.threads import GROW, grow_function
@@ -43,7 +49,7 @@ from gradir.codegen.driver import pool
 from gradir.codegen.driver.report import CompiledProgram
 from gradir.codegen.text.table import TABLE_ARGUMENTS
 from gradir.codegen.text.target import MachineTarget
-from gradir.codegen.vector_math.target_functions import LIBRARY_FUNCTIONS
+from gradir.codegen.vector_math.target_functions import LIBRARY_FUNCTIONS, completed
 from gradir.errors import CompileError
 from gradir.runtime.fixed_code import fixed_object
 from gradir.runtime.llvm import FULL
@@ -126,18 +132,12 @@ def build_image(
                 objects.append(host_records(level.calls, machine, mpi))
             units.append(Unit(f"{function.name}.{level.level}.", objects))
     with_threads = threads > 1 and is_parallel(functions)
-    grows = any(level.code.program.growing for f in functions for level in f.levels)
-    texts = [entry_functions(grows), cpu_functions(machine == elf.X86_64), _callers(functions)]
-    calls = [call for f in functions for level in f.levels for call in level.calls]
-    kinds = sorted({call.kind for call in calls if isinstance(call, CollectiveCall)})
-    if calls:
-        texts.append(host_function(bool(operators_of(calls)), bool(kinds)))
+    kinds = sorted({call.kind for call in _calls(functions) if isinstance(call, CollectiveCall)})
     if kinds:
-        texts.append(collective_function(kinds, mpi.in_place))
         imports |= dict.fromkeys((*FUNCTIONS, *mpi.variables), mpi.file)
     if with_threads:
-        texts += [pool.pool_functions(target), grow_function(threads)]
         imports |= thread_imports()
+    texts = _shared_texts(functions, target, threads if with_threads else 1, kinds, mpi)
     objects = [read_object(fixed_object(text, target, FULL)) for text in texts]
     if machine == elf.X86_64:
         objects.append(cpu_instructions())
@@ -145,8 +145,33 @@ def build_image(
         objects.append(handles(machine, mpi))
     grow = _defined(objects, GROW) if with_threads else None
     objects.append(_records(functions, machine, entries, grow, threads, version))
-    shared = Unit("gradir.", objects)
-    return link(units, shared, exported(functions), imports)
+    return link(units, Unit("gradir.", objects), exported(functions), imports)
+
+
+def _calls(functions: Iterable[CompiledFunction]) -> list[LibraryCall]:
+    """The calls of operators and collectives, at all levels."""
+    return [call for f in functions for level in f.levels for call in level.calls]
+
+
+def _shared_texts(
+    functions: Sequence[CompiledFunction],
+    target: MachineTarget,
+    threads: int,
+    kinds: Sequence[str],
+    mpi: MpiLibrary,
+) -> list[str]:
+    """The modules that all programs share; one thread needs no pool."""
+    grows = any(level.code.program.growing for f in functions for level in f.levels)
+    entry = [*completed(entry_functions(grows), target), cpu_functions(target.level != "aarch64")]
+    texts = ["\n".join(entry), _callers(functions)]
+    calls = _calls(functions)
+    if calls:
+        texts.append(host_function(bool(operators_of(calls)), bool(kinds)))
+    if kinds:
+        texts.append(collective_function(kinds, mpi.in_place))
+    if threads > 1:
+        texts += [pool.pool_functions(target), grow_function(threads)]
+    return texts
 
 
 def _defined(objects: Iterable[ObjectCode], name: str) -> Symbol:
@@ -160,8 +185,7 @@ def _operators(functions: Sequence[CompiledFunction]) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     own = set(exported(functions))
-    calls = [call for f in functions for level in f.levels for call in level.calls]
-    for function in operators_of(calls):
+    for function in operators_of(_calls(functions)):
         symbol, library = symbol_of(function), library_of(function)
         other = found.setdefault(symbol, library)
         if symbol in own or other != library:

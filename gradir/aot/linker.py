@@ -20,7 +20,7 @@ from gradir.aot.objects import (
     Section,
     Symbol,
 )
-from gradir.aot.relocations import way_of
+from gradir.aot.relocations import WAYS, way_of
 from gradir.errors import CompileError
 
 NO_LIBRARY = ""
@@ -82,11 +82,13 @@ def link(
     parts, places = _placed(sections)
     common, imports = _globals(shared), dict[str, Symbol]()
     relocations: list[tuple[str, Relocation]] = []
+    known = WAYS[machine]
     for unit in every:
         own = _globals(unit)
         for section in (s for o in unit.objects for s in o.sections):
             for r in section.relocations:
-                way_of(machine, r.type, r.symbol.name)
+                if r.type not in known:
+                    way_of(machine, r.type, r.symbol.name)
                 target = r.symbol
                 if target.section is None:
                     target = _found(target.name, own, common, imports, libraries)

@@ -1,7 +1,7 @@
 """What a library calls of an MPI library: its name, and how it says communicators and types.
 
 Programs in C have these from mpi.h. There are three: the ABI of MPICH, which Intel MPI, MVAPICH and
-Cray MPI share; that of Open MPI, whose handles are addresses of its variables; and that of MPI 5.
+Cray MPI share; Open MPI's, whose handles are addresses of its variables; and the ABI of MPI 5.
 """
 
 from __future__ import annotations

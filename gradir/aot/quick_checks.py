@@ -114,7 +114,7 @@ def _check_array(f: Code, check: str, array: str, is_result: bool, found: str, h
 
 
 def _check_extents(f: Code, check: str, array: str, shapes: tuple[str, str], found: str) -> None:
-    """Gather the differences of extents, of which an array of another rank may have fewer."""
+    """Gather the differences of extents; an array of another rank may have fewer."""
     kinds = (f.field(CHECK, check, "kind"), f.load("i64", 1, f.place(ARRAY, array, "rank")))
     rank = f.emit(f"and i64 {kinds[0]}, 4294967295")
     missing = f.emit(f"icmp eq ptr {shapes[1]}, null")
@@ -129,7 +129,7 @@ def _check_extents(f: Code, check: str, array: str, shapes: tuple[str, str], fou
 def _count_meetings(
     f: Code, rows: tuple[str, str], ends: str, added: str, vectors: str, meetings: str
 ) -> None:
-    """Count the memories that those of some rows meet, per lane; four rows at a time."""
+    """Count the memories that the rows' memories meet, per lane; four rows at a time."""
     with f.loop(*rows, LANES) as row:
         end, add = (f.load("i32", LANES, f.address("i32", p, row)) for p in (ends, added))
         begins = f.emit(f"sub {_VECTOR} {end}, {add}")

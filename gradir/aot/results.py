@@ -16,12 +16,13 @@ from types import MappingProxyType
 
 from gradir.aot.abi import ADD, ARRAY, ARRAY_INFO, INFO, PROGRAM, WORKSPACE_ALIGNMENT
 from gradir.aot.code import Code
+from gradir.codegen.text.kinds import is_float
 from gradir.runtime.native_blocks import DTYPES
 
 NEEDS_ROOM, ROOM, REDIRECT, DELIVER = "needs_room", "room", "redirect", "deliver"
 
 _KINDS: Mapping[str, str] = MappingProxyType(
-    {"float32": "f32", "float64": "f64"}
+    {"float16": "f16", "bfloat16": "bf16", "float32": "f32", "float64": "f64"}
     | {f"{sign}int{bits}": f"i{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
 )
 ADDED_DTYPES: Mapping[int, str] = MappingProxyType(
@@ -155,14 +156,18 @@ def _add() -> str:
         with f.loop("0", "%size") as k:
             places = [f.address(kind, p, k) for p in ("%target", "%source")]
             one, other = (f.load(kind, 1, place) for place in places)
-            f.store(
-                kind,
-                1,
-                places[0],
-                f.binary("fadd" if kind[0] == "f" else "add", kind, 1, one, other),
-            )
+            f.store(kind, 1, places[0], _sum(f, kind, one, other))
         f.jump("done")
     f.label("done")
     f.ret()
     names = "i64 %dtype, ptr %target, ptr %source, i64 %size"
     return f.definition("add", names, "void", "internal ")
+
+
+def _sum(f: Code, kind: str, one: str, other: str) -> str:
+    """A sum in the way of `array.add`: halves are added in f32, and rounded."""
+    if not is_float(kind):
+        return f.binary("add", kind, 1, one, other)
+    via = "f64" if kind == "f64" else "f32"
+    wide = [f.resize_float(kind, via, 1, value) for value in (one, other)]
+    return f.resize_float(via, kind, 1, f.binary("fadd", via, 1, *wide))

@@ -35,8 +35,8 @@ extern "C" {
 #define GRADIR_ADD 2
 
 /* What a function returns. From GRADIR_BAD_ABI to GRADIR_BAD_WORKSPACE nothing was written to the
- * arrays; after the others `out` may have any contents. A request of a call may be another one than
- * that of gradir_info: see gradir_room_bytes. */
+ * arrays; after the others `out` may have any contents. A call may ask for another request than
+ * gradir_info says: see gradir_room_bytes. */
 enum {
     GRADIR_OK = 0,
     GRADIR_BAD_ABI = 1,        /* status->abi is not the library's; nothing is written to status */

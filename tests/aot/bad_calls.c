@@ -9,7 +9,7 @@ static const int64_t SHAPE[2] = {2, 3}, OTHER[2] = {3, 2}, ONE[1] = {4};
 static float x[6] = {1, 2, 3, 4, 5, 6}, y[6] = {1, 1, 1, 1, 1, 1}, z[12], t[4] = {9, 8, 7, 6};
 static gradir_array in[3], out[1];
 static gradir_status status;
-static _Alignas(64) char workspace[F_WORKSPACE_BYTES + 64]; /* with room for z */
+static _Alignas(64) char workspace[F_WORKSPACE_BYTES + F_ROOM_BYTES];
 
 static void reset(void) {
     in[0] = (gradir_array){x, SHAPE, 6, 2, GRADIR_FLOAT32, 0, 0};
@@ -79,7 +79,7 @@ static void ask(void) {
     in[1].data = x, out[0].data = x, out[0].request = GRADIR_ADD, call("added in place", workspace);
     printf("%g %g\n", x[0], x[5]);
     memcpy(x, before, sizeof x);
-    if (gradir_room_bytes(&f_info()->out[0]) != 64)
+    if (gradir_room_bytes(&f_info()->out[0]) != F_ROOM_BYTES)
         exit(1);
 }
 

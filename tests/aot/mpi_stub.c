@@ -1,4 +1,4 @@
-/* An MPI library for one rank, whose handles are pointers: those of Open MPI, or by -DABI those of MPI 5.
+/* An MPI library for one rank, whose handles are pointers: Open MPI's, or by -DABI MPI 5's.
  * It ends the program where a handle is not what it should be. */
 #include <stdint.h>
 #include <stdlib.h>

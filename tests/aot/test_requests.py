@@ -6,6 +6,7 @@ import ctypes
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 from aot_harness import RUNNABLE, assert_same_bits, exported, random_arrays
@@ -71,26 +72,21 @@ def test_an_argument_may_be_a_result(step: Function) -> None:
 
 
 KINDS = (
-    "float32",
-    "float64",
-    "int8",
-    "uint8",
-    "int16",
-    "uint16",
-    "int32",
-    "uint32",
-    "int64",
-    "uint64",
-)
+    "float32", "float64", "float16", "bfloat16", "int8", "uint8", "int16", "uint16", "int32",
+    "uint32", "int64", "uint64",
+)  # fmt: skip
 
 
-@pytest.mark.parametrize("dtype", [*KINDS, "bool", "float16"])
-def test_dtypes_that_are_added(dtype: str, tmp_path: Path) -> None:
-    x = np.array([1, 0, 3, 100, 90], dtype)
+@pytest.mark.parametrize("name", [*KINDS, "bool"])
+def test_dtypes_that_are_added(name: str, tmp_path: Path) -> None:
+    dtype: Any = np.dtype(ml_dtypes.bfloat16 if name == "bfloat16" else name)
+    x: Any = np.array([1, 0, 3, 100, 90], dtype)
     f = _exported(lambda x: gnp.stack([x, x]), tmp_path, x)
-    before = np.array([[5, 1, 2, 100, 7], [1, 0, 1, 0, 200 % 128]], dtype)
+    before: Any = np.array([[5, 1, 2, 100, 7], [1, 0, 1, 0, 200 % 128]], dtype)
+    if dtype.kind not in "iub":
+        before[:, 1:] += np.array(0.3, dtype)  # sums that are rounded
     out = before.copy()
-    if dtype in KINDS:
+    if name in KINDS:
         f(x, out=[out], requests=[ADD])
         assert_same_bits([out], [before + x])
         return
@@ -143,12 +139,17 @@ class Calls:
         self.shapes = [(ctypes.c_int64 * 2)(*a.shape) for a in self.infos]
 
     def run(self, places: list[int], workspace: int, room: int = 0) -> int:
-        count = len(self.function.inputs)
-        given = [
+        return self.run_structs(self.structs(places), workspace, room)
+
+    def structs(self, places: list[int]) -> list[ArrayStruct]:
+        return [
             ArrayStruct(self.base + place, ctypes.addressof(shape), int(np.prod(a.shape)),
                         len(a.shape), a.number, a.request)
             for place, shape, a in zip(places, self.shapes, self.infos, strict=True)
         ]  # fmt: skip
+
+    def run_structs(self, given: list[ArrayStruct], workspace: int, room: int) -> int:
+        count = len(self.function.inputs)
         read, written = given[:count], given[count:]
         status = StatusStruct(abi=1, workspace_bytes=self.function.workspace_bytes + room)
         arrays = (ArrayStruct * len(read))(*read), (ArrayStruct * len(written))(*written)
@@ -217,7 +218,7 @@ def test_overlaps(tmp_path: Path) -> None:
 def test_addresses_that_are_alike_in_32_bits(tmp_path: Path) -> None:
     """4 GiB apart: the quick checks take them for one, the others do not."""
     f = exported(gradir.parse(COPIES), tmp_path).f
-    memory = np.empty((1 << 32) + (1 << 13), np.uint8)  # of which two pages are touched
+    memory = np.empty((1 << 32) + (1 << 13), np.uint8)  # two of its pages are touched
     calls = Calls(f, memory)
     far = [0, 64, 128, 192]
     near = [(1 << 32) + place for place in (*far, 256)]
@@ -246,3 +247,64 @@ def test_calls_allocate_nothing_unless_tapes_grow(bound: str) -> None:
     found = {*build_image([made], target, 1, "0").imports}
     wanted = {"realloc", "free"} if bound == "%n" else set[str]()
     assert found & {"malloc", "calloc", "realloc", "aligned_alloc", "free", "mmap"} == wanted
+
+
+def test_arrays_of_more_than_two_gigabytes(tmp_path: Path) -> None:
+    """Too large for 32 bits: the other checks look at them. No page of them is touched."""
+    kind = "tensor<700000000xf32>"
+    text = f"func.func @f(%x: {kind}) -> {kind} {{\n  %y = array.negative %x : {kind}\n"
+    f = exported(gradir.parse(f"{text}  func.return %y : {kind}\n}}"), tmp_path).f
+    calls = Calls(f, np.empty(3 << 30, np.uint8))
+    size = f.outputs[0].nbytes
+    assert calls.run([256, 512], 0) == calls.run([256, 256 + size - 4], 0) == 8
+    assert calls.run([256, 256], 0) == 9
+    assert calls.run([256, 256 + size], 512) == 8  # the workspace in the argument
+
+
+def test_wrong_fields(tmp_path: Path) -> None:
+    """One or two fields of a right call are changed: the first wrong one has the code."""
+    f = exported(gradir.parse(COPIES), tmp_path).f
+    calls = Calls(f, np.zeros(1 << 12, np.uint8))
+    places = [64 * k for k in range(len(calls.infos))]
+    count = len(f.inputs)
+    random = np.random.default_rng(5)
+    other = (ctypes.c_int64 * 2)(7, 7)
+    seen: set[int] = set()
+    for _ in range(3000):
+        structs = calls.structs(places)
+        found: dict[tuple[int, int], int] = {}
+        for _ in range(int(random.integers(1, 3))):
+            k = int(random.integers(0, len(structs)))
+            struct, a = structs[k], calls.infos[k]
+            name, value, code = [
+                ("data", None, 0 if k >= count or not a.nbytes else 3),
+                ("odd", 1, 6 if a.nbytes and a.dtype.itemsize > 1 else 0),
+                ("dtype", int(random.integers(-1, 30)), 4),
+                ("rank", int(random.integers(-1, 4)), 5),
+                ("size", int(random.integers(-3, 40)), 5),
+                ("shape", None, 3),
+                ("shape", ctypes.addressof(other), 5),
+                ("request", int(random.choice([-1, 3, 77])), 7 if k >= count else 0),
+                ("reserved", 5, 0),
+            ][int(random.integers(0, 9))]
+            if name == "odd":
+                if struct.data is None or struct.data % 2:
+                    continue
+                name, value, place = "data", struct.data + 1, ORDER.index("odd")
+            else:
+                place = ORDER.index(name)
+            if getattr(struct, name) != value:
+                setattr(struct, name, value)
+                found[k, place] = code
+        wanted = 0
+        for (k, place), code in sorted(found.items()):
+            skipped = k >= count and structs[k].data is None and place != ORDER.index("request")
+            wanted = wanted or (0 if skipped else code)
+        code = calls.run_structs(structs, 2048, 1024)
+        assert code == wanted, (found, code)
+        seen.add(code)
+    assert seen == {0, 3, 4, 5, 6, 7}
+
+
+# The order in which a function looks at the fields of an array, and at last whether data is odd.
+ORDER = ("request", "data", "dtype", "rank", "shape", "size", "odd", "reserved")

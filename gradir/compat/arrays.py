@@ -9,9 +9,10 @@ from typing import Any, cast
 import numpy as np
 
 import gradir.numpy as gnp
-from gradir import tree
+import gradir.tree as tree
 from gradir.frontends.tracing.source_locations import public
 from gradir.frontends.tracing.tracing import tracing
+from gradir.frontends.transforms.jit import jit
 
 
 class Array(np.ndarray[Any, Any]):
@@ -52,8 +53,6 @@ class _Places:
             raise AttributeError(name)
 
         def update(*values: Any, **options: Any) -> Any:
-            from gradir import jit
-
             def run(array: Any, values: Any) -> Any:
                 return getattr(array.at[self._key], name)(*values, **options)
 

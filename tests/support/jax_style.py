@@ -44,7 +44,7 @@ def mlp_with_adam(jax: Any, jnp: Any, lax: Any) -> Any:
         new = jax.tree.map(lambda p, m, v: p - rate * m / (jnp.sqrt(v) + 1e-8), params, m, v)
         return new, m, v, value
 
-    m, v, losses = zeros, zeros, []
+    m, v, losses = zeros, zeros, list[Any]()
     for t in range(1, 6):
         params, m, v, value = step(params, m, v, jnp.float64(t))
         losses.append(value.block_until_ready())

@@ -176,6 +176,7 @@ GRADIR_ROOMS = (
         "tree",
         "testing",
         "interop",
+        "compat",
     ),
     *("__init__", "__main__"),
 )

@@ -9,16 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import gradir
-from gradir import custom_vjp
 from gradir.compat import absent
 from gradir.compat.arrays import Array, as_jax, giving_arrays
 from gradir.compat.jax import lax, nn, numpy, random, scipy, tree, tree_util
 from gradir.compat.jax.config import config
-from gradir.compat.jax.stages import CompatJitted, CustomJvp
+from gradir.compat.jax.stages import CompatJitted, DecoratedJvp
 from gradir.compat.jax.stages import jitted as _jitted
 from gradir.frontends.tracing.source_locations import named_options
 from gradir.frontends.tracing.spec import Spec as ShapeDtypeStruct
+from gradir.frontends.tracing.trace import trace as own_trace
+from gradir.frontends.transforms import derivatives, jacobians, markers
+from gradir.frontends.transforms.custom_derivatives import custom_vjp
+from gradir.frontends.transforms.vmap import vmap as own_vmap
 
 Function = Callable[..., Any]
 
@@ -48,7 +50,7 @@ def jit(
 @named_options
 def grad(fun: Function, argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Function:
     """jax.grad."""
-    return giving_arrays(gradir.grad(fun, argnums, has_aux))
+    return giving_arrays(derivatives.grad(fun, argnums, has_aux))
 
 
 @named_options
@@ -56,66 +58,66 @@ def value_and_grad(
     fun: Function, argnums: int | Sequence[int] = 0, has_aux: bool = False
 ) -> Function:
     """jax.value_and_grad."""
-    return giving_arrays(gradir.value_and_grad(fun, argnums, has_aux))
+    return giving_arrays(derivatives.value_and_grad(fun, argnums, has_aux))
 
 
 @named_options
 def vmap(fun: Function, in_axes: Any = 0, out_axes: Any = 0) -> Function:
     """jax.vmap, without names of axes."""
-    return giving_arrays(gradir.vmap(fun, in_axes, out_axes))
+    return giving_arrays(own_vmap(fun, in_axes, out_axes))
 
 
 @named_options
 def jacfwd(fun: Function, argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Function:
     """jax.jacfwd."""
-    return giving_arrays(gradir.jacfwd(fun, argnums, has_aux))
+    return giving_arrays(jacobians.jacfwd(fun, argnums, has_aux))
 
 
 @named_options
 def jacrev(fun: Function, argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Function:
     """jax.jacrev."""
-    return giving_arrays(gradir.jacrev(fun, argnums, has_aux))
+    return giving_arrays(jacobians.jacrev(fun, argnums, has_aux))
 
 
 @named_options
 def hessian(fun: Function, argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Function:
     """jax.hessian."""
-    return giving_arrays(gradir.hessian(fun, argnums, has_aux))
+    return giving_arrays(jacobians.hessian(fun, argnums, has_aux))
 
 
 def vjp(fun: Function, *primals: Any, has_aux: bool = False) -> Any:
     """jax.vjp: the results, and the function of their cotangents."""
-    made = gradir.vjp(fun, *primals, has_aux=has_aux)
+    made = derivatives.vjp(fun, *primals, has_aux=has_aux)
     back = giving_arrays(made[1])
     return (as_jax(made[0]), back, *(as_jax(aux) for aux in made[2:]))
 
 
-jvp = giving_arrays(gradir.jvp)
+jvp = giving_arrays(derivatives.jvp)
 
 
 def linearize(fun: Function, *primals: Any) -> Any:
     """jax.linearize: the results, and the function of tangents."""
-    results, pushed = gradir.linearize(fun, *primals)
+    results, pushed = jacobians.linearize(fun, *primals)
     return as_jax(results), giving_arrays(pushed)
 
 
 def checkpoint(fun: Function, *, policy: Any = None, prevent_cse: bool = True) -> Function:
     """jax.checkpoint; a policy is one of gradir's names ("keep_matmuls", ...)."""
     del prevent_cse
-    return gradir.checkpoint(fun) if policy is None else gradir.checkpoint(fun, policy)
+    return markers.checkpoint(fun) if policy is None else markers.checkpoint(fun, policy)
 
 
 remat = checkpoint
 
 
-def custom_jvp(fun: Function, nondiff_argnums: int | Sequence[int] = ()) -> CustomJvp:
+def custom_jvp(fun: Function, nondiff_argnums: int | Sequence[int] = ()) -> DecoratedJvp:
     """jax.custom_jvp; `defjvp` is a decorator."""
-    return CustomJvp(fun, nondiff_argnums)
+    return DecoratedJvp(fun, nondiff_argnums)
 
 
 def make_jaxpr(fun: Function) -> Function:
     """The program of a function, as gradir's module: it prints itself."""
-    return lambda *args: gradir.trace(fun, *args)
+    return lambda *args: own_trace(fun, *args)
 
 
 def eval_shape(fun: Function, *args: Any) -> Any:
@@ -127,7 +129,7 @@ def eval_shape(fun: Function, *args: Any) -> Any:
         found.append(tree.map(lambda x: ShapeDtypeStruct(numpy.shape(x), x.dtype), result))
         return result
 
-    gradir.trace(noting, *args)
+    own_trace(noting, *args)
     return found[0]
 
 

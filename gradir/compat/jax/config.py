@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import gradir
 from gradir.errors import ArgumentError
+from gradir.frontends.tracing.default_dtype import default_dtype as own_default_dtype
 
 
 class Config:
@@ -17,7 +17,7 @@ class Config:
             raise ArgumentError(
                 f"config.update: {name!r} has no meaning here; jax_enable_x64 sets the floats"
             )
-        gradir.default_dtype("float64" if value else "float32")
+        own_default_dtype("float64" if value else "float32")
 
 
 config = Config()

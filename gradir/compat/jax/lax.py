@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import gradir
 import gradir.numpy as gnp
 from gradir.compat import absent
 from gradir.compat.arrays import giving_arrays
 from gradir.frontends.tracing.source_locations import named_options
+from gradir.frontends.transforms import branches, flow, markers, scans
 
 _SAME = {
     name: giving_arrays(getattr(gnp, ours))
@@ -29,18 +29,18 @@ _SAME = {
 }  # fmt: skip
 globals().update(_SAME)
 
-while_loop = giving_arrays(gradir.while_loop)
-cond = giving_arrays(gradir.cond)
-switch = giving_arrays(gradir.switch)
-associative_scan = giving_arrays(gradir.associative_scan)
-stop_gradient = giving_arrays(gradir.no_grad)
+while_loop = giving_arrays(flow.while_loop)
+cond = giving_arrays(branches.cond)
+switch = giving_arrays(branches.switch)
+associative_scan = giving_arrays(scans.associative_scan)
+stop_gradient = giving_arrays(markers.no_grad)
 select = giving_arrays(gnp.where)
 
 
 @named_options
 def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: Any) -> Any:
     """`val = body_fun(i, val)` for i from lower to upper - 1."""
-    return giving_arrays(gradir.fori_loop)(lower, upper, body_fun, init_val)
+    return giving_arrays(flow.fori_loop)(lower, upper, body_fun, init_val)
 
 
 @named_options
@@ -54,14 +54,14 @@ def scan(
 ) -> Any:
     """(carry, ys) of `carry, y = f(carry, x)`; `unroll` does not change what is computed."""
     del unroll
-    return giving_arrays(gradir.scan)(f, init, xs, length, reverse)
+    return giving_arrays(flow.scan)(f, init, xs, length, reverse)
 
 
 @named_options
 def map(f: Callable[..., Any], xs: Any, *, batch_size: int | None = None) -> Any:
     """f of each row, one after the other."""
     del batch_size
-    return giving_arrays(gradir.map)(f, xs)
+    return giving_arrays(scans.map)(f, xs)
 
 
 @giving_arrays

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import gradir.nn as own
 import gradir.numpy as gnp
-from gradir import random
+import gradir.random as random
 from gradir.compat import absent
 from gradir.compat.arrays import giving_arrays
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import gradir
 from gradir.api import Module
 from gradir.compat.arrays import as_jax
-from gradir.frontends.transforms.custom_derivatives import CustomJvp as _CustomJvp
+from gradir.frontends.transforms.custom_derivatives import CustomJvp
 from gradir.frontends.transforms.jit import Jitted
+from gradir.frontends.transforms.jit import jit as own_jit
 from gradir.frontends.transforms.wrapped import look_like
 
 
@@ -61,10 +61,10 @@ class CompatJitted:
 
 def jitted(function: Callable[..., Any], options: dict[str, Any]) -> CompatJitted:
     """A function as jax.jit makes it."""
-    return CompatJitted(gradir.jit(function, **options))
+    return CompatJitted(own_jit(function, **options))
 
 
-class CustomJvp(_CustomJvp):
+class DecoratedJvp(CustomJvp):
     """gradir.custom_jvp, whose `defjvp` gives the rule back."""
 
     def defjvp(self, jvp: Callable[..., Any]) -> Callable[..., Any]:  # pyrefly: ignore

@@ -252,11 +252,10 @@ def _quick_checks(function: CompiledFunction, records: DataRecords) -> dict[str,
     arrays = *function.inputs, *function.results
     workspace = workspace_bytes(function)
     sizes = [*(a.spec.nbytes for a in arrays), workspace]
-    written = sizes[len(function.inputs) :]
     return {
         "checks": records.structs(CHECK, [_check(a, records) for a in arrays]),
         "ends": records.halves(ends_of(sizes)),
-        "meetings": meetings_of(sizes, written),
+        "meetings": meetings_of(sizes, len(function.results) + 1),
     }
 
 

@@ -28,18 +28,19 @@ _VECTOR = f"<{LANES} x i32>"
 
 
 def ends_of(sizes: Sequence[int]) -> list[int]:
-    """For memories of these bytes what is added to a signed address for its last byte; for vectors.
+    """For memories of these bytes the numbers that make last bytes of addresses, for whole vectors.
 
-    Signed numbers are less by the sign bit, so that they compare as unsigned ones do.
+    They are signed, so less by the sign bit: so they compare as unsigned ones do. An empty memory
+    counts as a byte: two of no bytes would meet everywhere.
     """
-    ends = [_signed(size - 1 + _SIGN) for size in sizes]
+    ends = [_signed(max(size, 1) - 1 + _SIGN) for size in sizes]
     return ends + [NO_END] * (LANES + -len(ends) % LANES)
 
 
-def meetings_of(sizes: Sequence[int], written: Sequence[int]) -> int:
-    """How many memories meet in a right call: those that are written, each itself. -1 where the
+def meetings_of(sizes: Sequence[int], written: int) -> int:
+    """How many memories meet in a right call: the last `written` of them, each itself. -1 where the
     bytes are too many to tell."""
-    return -1 if max(sizes) > LARGEST else sum(size > 0 for size in written)
+    return -1 if max(sizes) > LARGEST else written
 
 
 def _signed(number: int) -> int:

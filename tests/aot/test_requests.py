@@ -13,6 +13,8 @@ from aot_harness import RUNNABLE, assert_same_bits, exported, random_arrays
 
 import gradir
 import gradir.numpy as gnp
+from gradir.aot import entry
+from gradir.aot.code import Code
 from gradir.aot.library import build_image
 from gradir.aot.loader import (
     ADD,
@@ -247,6 +249,39 @@ def test_calls_allocate_nothing_unless_tapes_grow(bound: str) -> None:
     found = {*build_image([made], target, 1, "0").imports}
     wanted = {"realloc", "free"} if bound == "%n" else set[str]()
     assert found & {"malloc", "calloc", "realloc", "aligned_alloc", "free", "mmap"} == wanted
+
+
+def test_ordinary_calls_are_quick(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    """The checks one by one, which would give the same answers, are not asked: here they refuse."""
+
+    def refusing(texts: dict[str, str]) -> str:
+        f = Code(texts)
+        f.ret("i32 12")
+        names = "ptr %info, ptr %program, ptr %in, ptr %out, ptr %workspace, ptr %status"
+        return f.definition("check_call", names, linkage="internal ")
+
+    monkeypatch.setattr(entry, "check_functions", refusing)
+    request.addfinalizer(entry.entry_functions.cache_clear)
+    entry.entry_functions.cache_clear()
+    digits = gradir.parse(EXAMPLES / "digits_mlp.mlir").gradient("main", mode="grad")
+    for k, (module, name) in enumerate(((digits, "main_grad"), (gradir.parse(COPIES), "f"))):
+        options: Any = {"functions": {name: "f"}, "targets": RUNNABLE, "threads": 2}
+        f = exported(module, tmp_path, f"f{k}", **options).f
+        arrays = random_arrays(f)
+        for level in range(1, len(RUNNABLE) + 1):
+            f(*arrays, level=level, threads=level % 3)
+        # in any order in memory
+        calls = Calls(f, np.zeros(4 << 20, np.uint8))
+        sizes = [-(-a.nbytes // ALIGNMENT) * ALIGNMENT for a in calls.infos]
+        order = np.random.default_rng(7).permutation(len(sizes))
+        starts = np.cumsum([f.workspace_bytes, *(sizes[j] or ALIGNMENT for j in order)])
+        places = [int(starts[list(order).index(j)]) for j in range(len(sizes))]
+        assert calls.run(places, 0) == 0
+        if name == "f":
+            with pytest.raises(LibraryError):
+                f(*arrays, requests=[NULL] * len(f.outputs))
 
 
 def test_arrays_of_more_than_two_gigabytes(tmp_path: Path) -> None:

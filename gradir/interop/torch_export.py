@@ -6,6 +6,8 @@ such calls are refused, or given to a gradir function by an op of our own.
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -29,6 +31,7 @@ OLDEST, NEWEST = (2, 9), (2, 14)
 """The versions of PyTorch whose exported programs are read: from the first, below the second."""
 Functions = Mapping[type, Callable[..., Any]]
 _LOCK = RLock()
+_ASSIGNED = re.compile(r"tensor attributes? .* assigned during export")
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,8 @@ def exported(
 ) -> Any:
     """The program of a module for arguments, undecomposed."""
     require_version()
-    with _LOCK, _autograd_functions(functions) as found:
+    with _LOCK, _autograd_functions(functions) as found, warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
         try:
             program = torch.export.export(module, tuple(args), dict(kwargs))
         except GradirError:
@@ -82,7 +86,20 @@ def exported(
             ) from error
     if found:
         raise _of_functions(found)
+    _require_no_assignment(module, [str(warning.message) for warning in told])
     return program
+
+
+def _require_no_assignment(module: Any, told: Sequence[str]) -> None:
+    """ImportedProgramError for attributes that forward assigns, which export only warns of."""
+    for text in filter(_ASSIGNED.search, told):
+        names = [n for n in re.findall(r"self\.[\w.\[\]]+", text) if "._flat_weights[" not in n]
+        if names:
+            raise refused(
+                f"{type(module).__name__} assigns {', '.join(names)}, which would be lost: register "
+                "a buffer, and change it in place",
+                ImportedProgramError,
+            )
 
 
 def _short(error: Exception) -> str:
@@ -103,7 +120,8 @@ def _autograd_functions(functions: Functions) -> Generator[list[tuple[type, Any]
     def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
         if cls in functions and not kwargs:
             return _stand_in(cls, functions[cls], args)
-        found.append((cls, place_of_user(folder_of(torch))))
+        if not cls.__module__.startswith("torch."):  # those are what their ops are
+            found.append((cls, place_of_user(folder_of(torch))))
         return original.__get__(None, cls)(*args, **kwargs)
 
     base.apply = classmethod(apply)

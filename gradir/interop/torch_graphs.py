@@ -112,7 +112,7 @@ class GraphReader(Tape):
         target, place = node.target, place_of(node)
         args, kwargs = self._given(node.args), self._given(node.kwargs)
         if target is operator.getitem:
-            return args[0][args[1]]
+            return args[0][args[1]] if node.users else None
         if isinstance(target, torch._ops.HigherOrderOperator):
             return self._call_program(node, target.name(), args, place)
         if not isinstance(target, torch._ops.OpOverload):
@@ -299,7 +299,8 @@ def _results(value: Any) -> list[Any]:
 
 def _used(node: Any) -> list[int]:
     """The numbers of the results that the program reads."""
-    return sorted({user.args[1] for user in node.users if user.target is operator.getitem})
+    read = [user for user in node.users if user.target is operator.getitem and user.users]
+    return sorted({user.args[1] for user in read})
 
 
 def _values_of(node: Any) -> tuple[Any, Any]:

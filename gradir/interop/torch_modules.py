@@ -84,7 +84,10 @@ class DifferentiableModule(torch.nn.Module):
             (str(nesting), kinds, rest, modes), lambda: self._made(args, kwargs)
         )
         names = (*program.parameters, *program.buffers)
-        tensors = [*(state[name] for name in names), *inputs]
+        # changed ones are copied: they are read again by backward, and by its derivative
+        changed = set(program.changed)
+        given = (state[name].clone() if name in changed else state[name] for name in names)
+        tensors = [*given, *inputs]
         if program.has_key:
             tensors.append(torch.randint(-(2**63), 2**63 - 1, (), dtype=torch.int64))
         results = list(run_program(GradirCall, made, tensors))

@@ -91,7 +91,8 @@ def _signature(program: TorchProgram) -> inspect.Signature:
     names = [*state, *program.names, *(["key"] if program.has_key else [])]
     kept: list[str] = []
     for k, name in enumerate(names):
-        made = name if name.isidentifier() else f"argument{k}"
+        made = name if name.isidentifier() else f"_{name}"
+        made = made if made.isidentifier() and made.isascii() else f"argument{k}"
         kept.append(made if made not in kept else f"{made}_{k}")
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     return inspect.Signature([inspect.Parameter(name, kind) for name in kept])

@@ -40,7 +40,7 @@ def decomposed(op: Any, node: Any) -> Any:
 
     try:
         with torch.no_grad():
-            return _make_fx(of_tensors, tracing_mode="fake", pre_dispatch=True)(
+            return _make_fx(of_tensors, tracing_mode="fake")(
                 *(_like(leaves[k]) for k in places)
             )
     except Exception:

@@ -30,6 +30,7 @@ torch: Any = package("torch", "torch")
 OLDEST, NEWEST = (2, 9), (2, 14)
 """The versions of PyTorch whose exported programs are read: from the first, below the second."""
 Functions = Mapping[type, Callable[..., Any]]
+_READER = "torch._dynamo.variables.misc"
 _LOCK = RLock()
 _ASSIGNED = re.compile(r"tensor attributes? .* assigned during export")
 
@@ -112,23 +113,33 @@ def _short(error: Exception) -> str:
 
 @contextmanager
 def _autograd_functions(functions: Functions) -> Generator[list[tuple[type, Any]]]:
-    """Calls of a torch.autograd.Function are noted, or become an op that stands for a function."""
-    base = torch.autograd.Function
-    original = base.__dict__["apply"]
+    """Calls of a torch.autograd.Function are noted, or become an op that stands for a function.
+
+    In loops and branches torch.compile reads Python, and calls none.
+    """
+    base, reader = torch.autograd.Function, package(_READER, "torch").AutogradFunctionVariable
+    original, read = base.__dict__["apply"], reader.call_apply
     found: list[tuple[type, Any]] = []
+
+    def note(cls: Any) -> None:
+        if not cls.__module__.startswith("torch."):  # those are what their ops are
+            found.append((cls, place_of_user(folder_of(torch))))
+
+    def call_apply(self: Any, *args: Any, **kwargs: Any) -> Any:
+        note(self.fn_cls)
+        return read(self, *args, **kwargs)
 
     def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
         if cls in functions and not kwargs:
             return _stand_in(cls, functions[cls], args)
-        if not cls.__module__.startswith("torch."):  # those are what their ops are
-            found.append((cls, place_of_user(folder_of(torch))))
+        note(cls)
         return original.__get__(None, cls)(*args, **kwargs)
 
-    base.apply = classmethod(apply)
+    base.apply, reader.call_apply = classmethod(apply), call_apply
     try:
         yield found
     finally:
-        base.apply = original
+        base.apply, reader.call_apply = original, read
 
 
 def _of_functions(found: Sequence[tuple[type, Any]]) -> GradirError:

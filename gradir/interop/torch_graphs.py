@@ -121,9 +121,8 @@ class GraphReader(Tape):
         if name in _NOTHING:
             return None
         if "out" in kwargs or any(w != _first(target) for w in written_arguments(target)):
-            if not self.knows(name):
-                self.refuse(name, "it writes to memory that it is given", place)
-                return None
+            self.refuse(name, "it writes to memory that it is given", place)
+            return _Nothing(self)
         return self._call_op(node, name, args, kwargs, place)
 
     def _number(self, node: Any) -> Any:
@@ -154,7 +153,7 @@ class GraphReader(Tape):
         params = {"function": self.stand_in} if name == STAND_IN else {}
         made = self._emit(name, arguments, types, used, place, **params)
         if written:
-            return self._written(arguments[written[0]], made[0], place)
+            return self._written(arguments[written[0]], made[0], place, name)
         if name in _STATE:
             self._write_state(name, arguments, place)
         results = self._held(node, op, name, made, used, args, kwargs, place)
@@ -212,8 +211,8 @@ class GraphReader(Tape):
         views = [View(name, tuple(arguments.items()), k, place, apply) for k in used]
         return [self.hold(value, base, view) for value, view in zip(made, views, strict=True)]
 
-    def _written(self, target: Any, made: ForeignValue, place: LocationAttr) -> Any:
-        self.write(target, made, place)
+    def _written(self, target: Any, made: Operand, place: LocationAttr, name: str) -> Any:
+        self.write(target, made, place, name)
         return target
 
     def _write_state(self, name: str, arguments: Mapping[str, Any], place: LocationAttr) -> None:
@@ -225,7 +224,7 @@ class GraphReader(Tape):
         made = self._emit(f"{name}_statistics", arguments, types, (0, 1), place)
         before, self.has_gradients = self.has_gradients, False
         for each, value in zip(held, made, strict=True):
-            self.write(cast(Held, each), value, place)
+            self.write(cast(Held, each), value, place, name)
         self.has_gradients = before
 
     def _decomposed(
@@ -242,7 +241,7 @@ class GraphReader(Tape):
         written = written_arguments(op)
         if written:
             target = named_arguments(op, args, kwargs)[written[0]]
-            return self._written(target, self.operand(made), place)
+            return self._written(target, self.operand(made), place, name_of(op))
         return made
 
     # Programs in programs.
@@ -263,7 +262,7 @@ class GraphReader(Tape):
         results = node.meta.get("val")
         if not self.knows(name):
             self.refuse(name, "there is no rule for it", place)
-            return {k: self.hold(ForeignValue(ForeignType((), "float32"))) for k in range(64)}
+            return _Nothing(self)
         types = [self._type(name, value, place) for value in _results(results)]
         graphs = [x for x in args if isinstance(x, torch.nn.Module)]
         parts = [self._inner(f"{name}_{k}", graph) for k, graph in enumerate(graphs)]
@@ -287,6 +286,17 @@ class GraphReader(Tape):
         leaves = list(made) if isinstance(made, (list, tuple)) else [made]
         graph = reader.graph(name, inputs, [reader.operand(leaf) for leaf in leaves])
         return ForeignGraph(name, tuple(inputs), graph.nodes, graph.outputs, graph.place)
+
+
+class _Nothing(dict[int, Held]):
+    """Results of an op that is refused."""
+
+    def __init__(self, tape: Tape):
+        super().__init__()
+        self._tape = tape
+
+    def __missing__(self, place: int) -> Held:
+        return self._tape.hold(ForeignValue(ForeignType((), "float32")))
 
 
 def _first(op: Any) -> str:

@@ -140,11 +140,11 @@ class Tape:
 
     # Writing.
 
-    def write(self, held: Held, new: Operand, place: LocationAttr) -> None:
+    def write(self, held: Held, new: Operand, place: LocationAttr, name: str) -> None:
         """A tensor has a new value, and all that it is a view of."""
         memory = held.memory
         if memory.owner:
-            self.refuse("write", f"{memory.owner} is changed in place; clone it first", place)
+            self.refuse(name, f"{memory.owner} is changed in place; clone it first", place)
         line = [held]
         while line[-1].parent is not None:
             line.append(line[-1].parent)

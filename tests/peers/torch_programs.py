@@ -215,7 +215,8 @@ class Norms(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.group, self.instance = nn.GroupNorm(2, 4), nn.InstanceNorm1d(4, affine=True)
+        self.group = nn.GroupNorm(2, 4)
+        self.instance = nn.InstanceNorm1d(4, affine=True, track_running_stats=True)
         self.layer, self.root = nn.LayerNorm((4, 5)), nn.RMSNorm(5)
 
     def forward(self, x: Any) -> Any:

@@ -55,4 +55,9 @@ RULES.refuse(
     *("flex_attention", "_scaled_dot_product_flash_attention_for_cpu", "flex_attention_backward"),
 )
 RULES.refuse("there is no factorization of this kind", "geqrf", "ormqr", "linalg_ldl_factor_ex")
-RULES.refuse("bins depend on values", "histogramdd", "_histogramdd_bin_edges")
+RULES.refuse("bins depend on values", "histogramdd", "_histogramdd_bin_edges", "histogram")
+RULES.refuse("the bits of floats are not at hand", "frexp")
+RULES.refuse("the most frequent element is not there", "mode")
+RULES.refuse("it draws windows of its own", "fractional_max_pool2d", "fractional_max_pool3d")
+RULES.refuse("filters against aliasing are not there", "_upsample_bilinear2d_aa",
+             "_upsample_bicubic2d_aa")  # fmt: skip

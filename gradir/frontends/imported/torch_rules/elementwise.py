@@ -32,6 +32,7 @@ RULES.of_floats(
     log10=op.log10, log1p=op.log1p, log2=op.log2, rsqrt=op.rsqrt, sin=op.sin, sinh=op.sinh,
     sqrt=op.sqrt, tan=op.tan, tanh=op.tanh, square=op.square, reciprocal=op.reciprocal,
     deg2rad=gnp.deg2rad, rad2deg=gnp.rad2deg, sinc=gnp.sinc, positive=gnp.positive,
+    angle=gnp.angle,
 )  # fmt: skip
 
 
@@ -189,7 +190,7 @@ def _step(call: Any, x: Any, values: Any) -> Any:
 
 @RULES.aten("nextafter")
 def _next_after(call: Any, x: Any, other: Any) -> Any:
-    return no_grad(gnp.nextafter(x, other))
+    return _SET_DATA(x, no_grad(gnp.nextafter(x, other)))
 
 
 @RULES.aten("addcmul")

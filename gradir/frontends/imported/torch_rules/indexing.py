@@ -230,8 +230,12 @@ RULES.aten("index_add")(_indexed_rows("add"))
 def _reduced_rows(
     call: Any, x: Any, dim: int, index: Any, source: Any, reduce: str, include_self: bool = True
 ) -> Any:
-    if reduce == "mean" or not x.ndim:
-        raise refusal("index_reduce: of prod, amax and amin along an axis")
+    if reduce == "mean":
+        raise refusal("index_reduce: of prod, amax and amin")
+    if not x.ndim:
+        x, index, source = (gnp.reshape(each, (1,)) for each in (x, index, source))
+        made = _reduced_rows(call, x, 0, index, source, reduce, include_self)
+        return gnp.reshape(made, ())
     method = _METHODS[reduce]
     key = key_of(x, dim, converted(index, _INT64))
     if not include_self:

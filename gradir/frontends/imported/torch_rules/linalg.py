@@ -131,8 +131,7 @@ def _matrix_power(call: Any, x: Any, n: int) -> Any:
 
 @RULES.aten("linalg_matrix_exp", "matrix_exp")
 def _matrix_exp(call: Any, x: Any) -> Any:
-    [function] = [f for f in matrix_exponential.FUNCTIONS if f.__name__ == "expm"]
-    return function(x)
+    return matrix_exponential.expm(x)
 
 
 @RULES.aten("linalg_qr", "qr")

@@ -96,6 +96,17 @@ def _instance_norm(
     return nn.instance_norm(input, weight, bias, eps=eps)
 
 
+@RULES.aten("instance_norm_statistics", note="the running statistics of instance_norm after a step")
+def _instance_norm_statistics(
+    call: Any, input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any,
+    use_input_stats: bool, momentum: float, eps: float, cudnn_enabled: bool = True,
+) -> Any:  # fmt: skip
+    axes = list(range(2, input.ndim))
+    moments = op.mean(input, axis=axes), op.var(input, axis=axes, correction=1)
+    pairs = zip((running_mean, running_var), moments, strict=True)
+    return [old * (1 - momentum) + momentum * op.mean(new, axis=[0]) for old, new in pairs]
+
+
 # Batch norm.
 
 
@@ -111,8 +122,9 @@ def _normed(
         spread(1, (count,), kind) if var is None else var,
     )
     given = x if x.ndim > 2 else gnp.reshape(x, (*x.shape, 1))
+    trains = training or mean is None
     y, state = nn.batch_norm(
-        given, scale, offset, state, training=training or mean is None, momentum=momentum, eps=eps
+        given, scale, offset, state, training=trains, momentum=momentum if training else 0.1, eps=eps
     )
     return gnp.reshape(y, x.shape), state
 

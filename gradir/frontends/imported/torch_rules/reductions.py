@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from gradir.frontends.functions.promotion import converted, spread
 from gradir.frontends.imported.torch_rules.arguments import (
     AtenRules,
     Function,
+    alike,
     axes_of,
     axis_of,
     typed,
@@ -22,6 +24,7 @@ from gradir.frontends.tracing.spec import ELEMENTS
 from gradir.frontends.tracing.tracing import element
 from gradir.frontends.transforms.markers import no_grad
 from gradir.frontends.transforms.scans import associative_scan
+from gradir.frontends.transforms.vmap import vmap
 
 RULES = AtenRules()
 ELEMENT_OF_PLACES = ELEMENTS["int64"]
@@ -266,8 +269,21 @@ def _found(
     out_int32: bool = False, right: bool = False, side: str | None = None, sorter: Any = None,
 ) -> Any:  # fmt: skip
     edges, values = (boundaries, x) if call.op == "bucketize" else (x, self if input is None else input)
-    if edges.ndim != 1 or sorter is not None:
-        raise refusal(f"{call.op}: edges must be one row in order")
     which = "right" if right or side == "right" else "left"
-    values = values if not isinstance(values, int | float) else spread(values, (), element(edges))
-    return converted(gnp.searchsorted(edges, values, side=which), call.element)
+    values = spread(values, (), element(edges)) if isinstance(values, int | float) else values
+    edges, values = alike(edges, values)
+    if sorter is not None:
+        edges = gnp.take_along_axis(edges, sorter, -1)
+    if edges.ndim == 1:
+        return converted(gnp.searchsorted(edges, values, side=which), call.element)
+    rows = gnp.reshape(edges, (prod(edges.shape[:-1]), edges.shape[-1]))
+    wanted = gnp.reshape(values, (rows.shape[0], values.shape[-1]))
+    found = vmap(lambda a, v: gnp.searchsorted(a, v, side=which))(rows, wanted)
+    return converted(gnp.reshape(found, values.shape), call.element)
+
+
+@RULES.aten("histc", note="between known ends")
+def _counts(call: Any, x: Any, bins: int = 100, min: float = 0, max: float = 0) -> Any:
+    if min == max:
+        raise refusal("histc: the ends must be given, for they depend on values")
+    return converted(gnp.histogram(x, bins, (min, max))[0], call.element)

@@ -156,7 +156,10 @@ class GraphReader(Tape):
             return self._written(arguments[written[0]], made[0], place, name)
         if name in _STATE:
             self._write_state(name, arguments, place)
-        results = self._held(node, op, name, made, used, args, kwargs, place)
+        results: list[Any] = [*self._held(node, op, name, made, used, args, kwargs, place)]
+        for k, place_of_result in enumerate(used):
+            if isinstance(_results(value)[place_of_result], (list, tuple)):
+                results[k] = _Nothing(self)
         if not is_named:
             return results[0]
         return dict(zip(used, results, strict=True))

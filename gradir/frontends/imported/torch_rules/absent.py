@@ -61,3 +61,10 @@ RULES.refuse("the most frequent element is not there", "mode")
 RULES.refuse("it draws windows of its own", "fractional_max_pool2d", "fractional_max_pool3d")
 RULES.refuse("filters against aliasing are not there", "_upsample_bilinear2d_aa",
              "_upsample_bicubic2d_aa")  # fmt: skip
+RULES.refuse(
+    "it is a part of PyTorch's own derivatives and decompositions",
+    *("_unsafe_masked_index", "_unsafe_masked_index_put_accumulate", "convolution_backward"),
+    *("native_layer_norm_backward", "native_group_norm_backward", "avg_pool2d_backward"),
+    *("max_pool2d_with_indices_backward", "_adaptive_avg_pool2d_backward"),
+    *("embedding_dense_backward", "native_batch_norm_backward", "native_dropout_backward"),
+)

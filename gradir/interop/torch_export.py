@@ -75,7 +75,8 @@ def exported(
     with _LOCK, _autograd_functions(functions) as found, warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         try:
-            program = torch.export.export(module, tuple(args), dict(kwargs))
+            with torch.autograd.graph.saved_tensors_hooks(_same, _same):  # and not those around
+                program = torch.export.export(module, tuple(args), dict(kwargs))
         except GradirError:
             raise
         except Exception as error:
@@ -89,6 +90,10 @@ def exported(
         raise _of_functions(found)
     _require_no_assignment(module, [str(warning.message) for warning in told])
     return program
+
+
+def _same(tensor: Any) -> Any:
+    return tensor
 
 
 def _require_no_assignment(module: Any, told: Sequence[str]) -> None:

@@ -61,7 +61,7 @@ REFUSED = {
         r"the bits of floats|most frequent element|filters against aliasing|index_reduce: of prod"
         r"|reads behind the elements|must have one extent, got|autograd.Function is lost"
         r'|full_matrices=True needs square|qr: mode "complete"|axis must be in \[0, 0\)'
-        r"|eps must be finite|momentum must be in"
+        r"|eps must be finite|momentum must be in|there is no axis of channels"
     ),
 }
 """Reasons of refusals, by what their texts say."""

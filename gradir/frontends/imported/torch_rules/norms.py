@@ -12,6 +12,7 @@ from gradir.frontends.functions import nn
 from gradir.frontends.functions.array_ops import op
 from gradir.frontends.functions.promotion import spread
 from gradir.frontends.imported.torch_rules.arguments import AtenRules
+from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracing import element
 
 RULES = AtenRules()
@@ -114,6 +115,8 @@ def _normed(
     x: Any, weight: Any, bias: Any, mean: Any, var: Any, training: bool, momentum: float, eps: float
 ) -> tuple[Any, Any]:
     """y and the next state; without running statistics any state, which is not read."""
+    if x.ndim < 2:
+        raise refusal("batch_norm: there is no axis of channels")
     kind, count = element(x), x.shape[1]
     scale = spread(1, (count,), kind) if weight is None else weight
     offset = spread(0, (count,), kind) if bias is None else bias

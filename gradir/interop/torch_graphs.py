@@ -24,6 +24,7 @@ from gradir.frontends.imported.torch_rules.arguments import Place
 from gradir.interop.packages import package
 from gradir.interop.torch_decompose import decomposed
 from gradir.interop.torch_ops import (
+    is_packed,
     is_random,
     is_view,
     may_be_view,
@@ -47,6 +48,7 @@ KEY = ForeignType((), "int64")
 STAND_IN = "gradir.autograd_function"
 _NOTHING = frozenset(("_assert_tensor_metadata", "_assert_scalar", "sym_constrain_range_for_size"))
 """Checks of what export has found: symbolic numbers are refused where they come from."""
+_OF_MEMORY = frozenset(("as_strided", "as_strided_copy", "as_strided_scatter"))
 _STATE = {"batch_norm": "training", "instance_norm": "use_input_stats"}
 """Ops that write to running statistics without saying so, and what makes them."""
 
@@ -143,6 +145,8 @@ class GraphReader(Tape):
             name = name.rstrip("_")
         if isinstance(value, int | float | bool) and not isinstance(value, torch.Tensor):
             return value  # an extent
+        if name in _OF_MEMORY and not is_packed(node.args[0].meta["val"]):
+            self.refuse(name, "it reads memory beside the elements of a tensor", place)
         if not self.knows(name):
             made = decomposed(op, node)
             if made is not None:

@@ -78,6 +78,12 @@ def is_view(op: Any, tensor: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
     return first.untyped_storage()._cdata == base.untyped_storage()._cdata
 
 
+def is_packed(tensor: Any) -> bool:
+    """Whether a tensor has memory of its own, with its elements in order and nothing else."""
+    whole = tensor.untyped_storage().nbytes() == tensor.numel() * tensor.element_size()
+    return bool(whole and tensor.is_contiguous() and not tensor.storage_offset())
+
+
 def _hollow(tensor: Any) -> Any:
     return torch.empty_strided(tuple(tensor.shape), tensor.stride(), dtype=tensor.dtype,
                                device="meta")  # fmt: skip

@@ -82,7 +82,9 @@ def traced_program(program: TorchProgram, module: Any) -> Traced:
     run.__signature__ = _signature(program)  # pyrefly: ignore[missing-attribute]
     types = program.graph.input_types()
     specs = [Spec(type_.shape, type_.dtype) for type_ in types]
-    place = location_of_function(getattr(type(module), "forward", run))
+    forward = getattr(type(module), "forward", None)
+    is_own = forward is not None and not forward.__module__.startswith("torch.")
+    place = location_of_function(forward) if is_own else _place()
     return traced("trace", run, specs, place=place)
 
 

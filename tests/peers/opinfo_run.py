@@ -35,11 +35,11 @@ class Outcome:
         return self.passed + len(self.refused) + len(self.wrong) + len(self.other)
 
 
-def samples_of(op: Any, most: int) -> list[Any]:
-    """At most `most` float64 samples, spread over all."""
+def samples_of(op: Any, most: int, dtype: Any = torch.float64) -> list[Any]:
+    """At most `most` samples, spread over all."""
     torch.manual_seed(0)
     np.random.seed(0)
-    found = list(op.sample_inputs("cpu", torch.float64, requires_grad=op.supports_autograd))
+    found = list(op.sample_inputs("cpu", dtype, requires_grad=dtype.is_floating_point and op.supports_autograd))
     step = max(1, -(-len(found) // most))
     return [s for s in found[::step] if _size(s) <= LARGEST]
 

@@ -68,3 +68,17 @@ RULES.refuse(
     *("max_pool2d_with_indices_backward", "_adaptive_avg_pool2d_backward"),
     *("embedding_dense_backward", "native_batch_norm_backward", "native_dropout_backward"),
 )
+RULES.refuse(
+    "it is computed in pieces that have a derivative of their own; call cross_entropy",
+    "torch_nn._linear_cross_entropy_batch_chunked",
+    "torch_nn._linear_cross_entropy_batch_chunked_no_retain",
+)
+RULES.refuse("there is no such function", "hash_tensor", "segment_reduce", "special_airy_ai",
+             "prims.spherical_bessel_j0", "special_spherical_bessel_j0")  # fmt: skip
+RULES.refuse(
+    "the polynomial is not there",
+    *(f"special_chebyshev_polynomial_{kind}" for kind in "tuvw"),
+    *(f"special_shifted_chebyshev_polynomial_{kind}" for kind in "tuvw"),
+    *("special_hermite_polynomial_h", "special_hermite_polynomial_he"),
+    *("special_laguerre_polynomial_l", "special_legendre_polynomial_p"),
+)

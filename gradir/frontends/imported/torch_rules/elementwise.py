@@ -188,11 +188,6 @@ def _step(call: Any, x: Any, values: Any) -> Any:
                    gnp.where(op.equal(x, 0), values, converted(op.greater(x, 0), element(x))))  # fmt: skip
 
 
-@RULES.aten("nextafter")
-def _next_after(call: Any, x: Any, other: Any) -> Any:
-    return _SET_DATA(x, no_grad(gnp.nextafter(x, other)))
-
-
 @RULES.aten("addcmul")
 def _product_added(call: Any, x: Any, tensor1: Any, tensor2: Any, value: Any = 1) -> Any:
     x, tensor1, tensor2 = typed(call, x, tensor1, tensor2)
@@ -380,12 +375,17 @@ def _filling(call: Any, x: Any, value: Any = 0) -> Any:
     return spread(value, x.shape, call.element)
 
 
+set_data = CustomVjp(lambda old, new: new)
+"""A new value with the derivative of the old one."""
+set_data.defvjp(lambda old, new: (new, ()), lambda _, cotangent: (cotangent, None))
+
+
 @RULES.aten("set_data", note="a write where gradients are off: the old derivative stays")
 def _set_data(call: Any, old: Any, other: Any) -> Any:
-    """The new value, with the derivative of the old one."""
-    return _SET_DATA(old, other)
+    return set_data(old, other)
 
 
-_SET_DATA = CustomVjp(lambda old, new: new)
-_SET_DATA.defvjp(lambda old, new: (new, ()), lambda _, cotangent: (cotangent, None))
-
+@RULES.aten("nextafter", note="with the slope 1 of its first argument")
+def _next_after(call: Any, x: Any, other: Any) -> Any:
+    x, other = gnp.broadcast_arrays(x, other)
+    return set_data(x, no_grad(gnp.nextafter(x, other)))

@@ -11,10 +11,12 @@ import gradir.frontends.functions.numpy as gnp
 from gradir.frontends.functions.array_ops import op
 from gradir.frontends.functions.promotion import spread
 from gradir.frontends.imported.torch_rules.arguments import AtenRules, kinds, typed
+from gradir.frontends.imported.torch_rules.elementwise import set_data
 from gradir.frontends.scipy import linalg as scipy_linalg
 from gradir.frontends.scipy import matrix_exponential
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracing import element
+from gradir.frontends.transforms.markers import no_grad
 
 RULES = AtenRules()
 la: Any = gnp.linalg
@@ -88,9 +90,11 @@ def _solve(call: Any, x: Any, B: Any, left: bool = True) -> Any:
     return _solved(x, B, left)
 
 
-@RULES.aten("linalg_solve_ex", "_linalg_solve_ex", note="its first result")
+@RULES.aten("linalg_solve_ex", "_linalg_solve_ex", note="its result, and no error")
 def _solve_ex(call: Any, x: Any, B: Any, left: bool = True, check_errors: bool = False) -> Any:
-    return _solved(x, B, left), *[None] * 3
+    info = _info(call, x) if max(call["used"]) == (1 if call.op == "linalg_solve_ex" else 3) else None
+    unread = [] if call.op == "linalg_solve_ex" else [None, None]
+    return _solved(x, B, left), *unread, info
 
 
 @RULES.aten("linalg_inv", "inverse")
@@ -168,14 +172,23 @@ def _svdvals(call: Any, x: Any, driver: Any = None) -> Any:
     return la.svdvals(x)
 
 
+def _symmetric(x: Any, triangle: str = "L") -> Any:
+    """The matrix of one triangle, with the derivative of (x + x.T) / 2, as in PyTorch."""
+    still = no_grad(x)
+    part = gnp.triu(still) if triangle.upper() == "U" else gnp.tril(still)
+    rest = gnp.triu(still, 1) if triangle.upper() == "U" else gnp.tril(still, -1)
+    return set_data(op.multiply(op.add(x, _turned(x)), 0.5), op.add(part, _turned(rest)))
+
+
 @RULES.aten("linalg_eigh", "_linalg_eigh", note=f"of one triangle; {_SIGNS}")
 def _eigh(call: Any, x: Any, UPLO: str = "L", compute_v: bool = True) -> Any:
-    return list(la.eigh(x, UPLO.upper())) if compute_v else (la.eigvalsh(x, UPLO.upper()), None)
+    given = _symmetric(x, UPLO)
+    return list(la.eigh(given)) if compute_v else (la.eigvalsh(given), None)
 
 
 @RULES.aten("linalg_eigvalsh")
 def _eigvalsh(call: Any, x: Any, UPLO: str = "L") -> Any:
-    return la.eigvalsh(x, UPLO.upper())
+    return la.eigvalsh(_symmetric(x, UPLO))
 
 
 @RULES.aten("linalg_pinv", "pinverse", note="tolerances must be known numbers")
@@ -186,7 +199,7 @@ def _pinv(
     share = rcond if rtol is None else rtol
     if not isinstance(share, float | None) or atol not in (None, 0.0):
         raise refusal("linalg_pinv: tolerances must be known, and relative ones")
-    return la.pinv(x, rtol=share, hermitian=hermitian)
+    return la.pinv(_symmetric(x) if hermitian else x, rtol=share, hermitian=hermitian)
 
 
 @RULES.aten("linalg_norm", "linalg_matrix_norm", "nuclear_norm", "frobenius_norm")
@@ -207,7 +220,8 @@ def _norm(call: Any, x: Any, ord: Any = None, dim: Any = None, keepdim: bool = F
 @RULES.aten("linalg_vander")
 def _vander(call: Any, x: Any, N: int | None = None) -> Any:
     count = x.shape[-1] if N is None else N
-    return op.stack([op.pow(x, k) if k else gnp.ones_like(x) for k in range(count)], axis=x.ndim)
+    rows = [op.pow(x, k) if k else gnp.ones_like(x) for k in range(count)]
+    return gnp.reshape(op.stack(rows, axis=x.ndim), call.type.shape)
 
 
 @RULES.aten("linalg_tensorinv")

@@ -52,7 +52,7 @@ RULES.refuse(
 )
 RULES.refuse(
     "it is computed with kernels for one kind of machine; call scaled_dot_product_attention",
-    *("flex_attention", "_scaled_dot_product_flash_attention_for_cpu", "flex_attention_backward"),
+    *("flex_attention", "flex_attention_backward"),
 )
 RULES.refuse("there is no factorization of this kind", "geqrf", "ormqr", "linalg_ldl_factor_ex")
 RULES.refuse("bins depend on values", "histogramdd", "_histogramdd_bin_edges", "histogram")

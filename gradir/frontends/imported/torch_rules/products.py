@@ -19,6 +19,7 @@ from gradir.frontends.imported.torch_rules.arguments import (
     typed,
 )
 from gradir.frontends.random.keys import fold_in
+from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracing import element, lifted
 
 RULES = AtenRules()
@@ -123,6 +124,16 @@ def _attention(call: Any, *operands: Any) -> Any:
         return [nn.scaled_dot_product_attention(q, k, v, mask, **given)]
     key = fold_in(operands[-1], call["draw"])
     return [_attention_with_drops(q, k, v, mask, key, drawn, **given)]
+
+
+@RULES.rule("_scaled_dot_product_flash_attention_for_cpu", note="without dropout; its first result")
+def _flash_attention(call: Any, *operands: Any) -> Any:
+    given = {name: filled_in(value, operands) for name, value in call["arguments"]}
+    q, k, v = (given.pop(name) for name in ("query", "key", "value"))
+    mask = given.pop("attn_mask", None)
+    if given.pop("dropout_p", 0.0) or call["used"] != (0,):
+        raise refusal(f"{call.op}: dropout, and its second result, are not there; export again")
+    return [nn.scaled_dot_product_attention(q, k, v, mask, **given)]
 
 
 def _attention_with_drops(

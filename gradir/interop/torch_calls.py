@@ -1,8 +1,8 @@
 """Programs of gradir as nodes of PyTorch's autograd, on the memory of tensors.
 
-Forward and backward are the compiled halves of gradir's derivative. Under create_graph the gradients
-are a call of another program, which computes them from the arguments, and is differentiated like the
-first.
+Forward and backward are the compiled halves of gradir's derivative. Under create_graph the
+gradients are a call of another program, which computes them from the arguments, and is
+differentiated like the first.
 """
 
 from __future__ import annotations
@@ -37,7 +37,10 @@ def run_program(node: Any, program: Differentiable, tensors: Sequence[Any]) -> S
             f"wrap: @{program.name} has no forward mode in torch; use reverse mode, or gradir.jvp",
             TraceError,
         )
-    return [tensor_of_array(array) for array in program.run([array_of_tensor(tensor) for tensor in tensors])]
+    return [
+        tensor_of_array(array)
+        for array in program.run([array_of_tensor(tensor) for tensor in tensors])
+    ]
 
 
 class _Call(NamedTuple):
@@ -68,7 +71,10 @@ class GradirCallOnce(torch.autograd.Function):
     def forward(ctx: Any, call: _Call, *tensors: Any) -> Any:
         """The forward half; tensors are kept by torch, which checks for changes in place."""
         program, halves, _, _ = ctx.call = call
-        outputs = [tensor_of_array(x) for x in halves.forward.run([array_of_tensor(tensor) for tensor in tensors])]
+        outputs = [
+            tensor_of_array(x)
+            for x in halves.forward.run([array_of_tensor(tensor) for tensor in tensors])
+        ]
         count = len(program.results)
         results = tuple(outputs[:count])
         if len(program.of) < count:

@@ -40,9 +40,7 @@ def decomposed(op: Any, node: Any) -> Any:
 
     try:
         with torch.no_grad():
-            return _make_fx(of_tensors, tracing_mode="fake")(
-                *(_like(leaves[k]) for k in places)
-            )
+            return _make_fx(of_tensors, tracing_mode="fake")(*(_like(leaves[k]) for k in places))
     except Exception:
         return None
 

@@ -11,8 +11,9 @@ import warnings
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from threading import RLock
-from typing import Any
+from typing import Any, TypeAlias
 
 from gradir.errors import ArgumentTypeError, GradirError
 from gradir.frontends.imported.errors import ImportedProgramError
@@ -39,9 +40,10 @@ _ASSIGNED = re.compile(r"tensor attributes? .* assigned during export")
 class TorchProgram:
     """A graph and what its arguments and results are.
 
-    The arguments are `parameters` and `buffers` by their names in the module, then the tensors among
-    the inputs, called `names`, whose nesting is `nesting`, then a key if `has_key`. The results are the tensors among
-    `outputs`, which has None in their places, then the buffers that are `changed`.
+    The arguments are `parameters` and `buffers` by their names in the module, then the tensors
+    among the inputs, called `names`, whose nesting is `nesting`, then a key if `has_key`. The
+    results are the tensors among `outputs`, which has None in their places, then the buffers that
+    are `changed`.
     """
 
     graph: ForeignGraph
@@ -72,7 +74,11 @@ def exported(
 ) -> Any:
     """The program of a module for arguments, undecomposed."""
     require_version()
-    with _LOCK, _autograd_functions(functions) as found, warnings.catch_warnings(record=True) as told:
+    with (
+        _LOCK,
+        _autograd_functions(functions) as found,
+        warnings.catch_warnings(record=True) as told,
+    ):
         warnings.simplefilter("always")
         try:
             with torch.autograd.graph.saved_tensors_hooks(_same, _same):  # and not those around
@@ -102,8 +108,8 @@ def _require_no_assignment(module: Any, told: Sequence[str]) -> None:
         names = [n for n in re.findall(r"self\.[\w.\[\]]+", text) if "._flat_weights[" not in n]
         if names:
             raise refused(
-                f"{type(module).__name__} assigns {', '.join(names)}, which would be lost: register "
-                "a buffer, and change it in place",
+                f"{type(module).__name__} assigns {', '.join(names)}, which would be lost: "
+                "register a buffer, and change it in place",
                 ImportedProgramError,
             )
 
@@ -157,11 +163,18 @@ def _of_functions(found: Sequence[tuple[type, Any]]) -> GradirError:
     )
 
 
-class _Calls:
-    """The calls that stand for functions, by their numbers: forward, arguments, gradir function."""
+Call: TypeAlias = tuple[type, tuple[tuple[bool, Any], ...], Callable[..., Any]]
+_CALLS: list[Call] = []
+"""The calls that stand for functions, by number: the class, its arguments, gradir's function."""
 
-    every: list[tuple[type, tuple[Any, ...], Callable[..., Any]]] = []
-    library: Any = None
+
+@cache
+def _library() -> Any:
+    """PyTorch's library of the op that stands for functions."""
+    made = torch.library.Library("gradir", "FRAGMENT")
+    made.define("autograd_function(Tensor[] xs, int number) -> Tensor[]")
+    torch.library.register_fake("gradir::autograd_function", _shapes, lib=made)
+    return made
 
 
 class _Context:
@@ -174,20 +187,17 @@ class _Context:
 
 
 def _stand_in(cls: Any, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-    if _Calls.library is None:
-        _Calls.library = torch.library.Library("gradir", "FRAGMENT")
-        _Calls.library.define("autograd_function(Tensor[] xs, int number) -> Tensor[]")
-        torch.library.register_fake("gradir::autograd_function", _shapes, lib=_Calls.library)
+    _library()
     tensors = [x for x in args if isinstance(x, torch.Tensor)]
     rest = tuple(None if isinstance(x, torch.Tensor) else x for x in args)
     flags = tuple(isinstance(x, torch.Tensor) for x in args)
-    _Calls.every.append((cls, tuple(zip(flags, rest, strict=True)), function))
-    made = torch.ops.gradir.autograd_function(tensors, len(_Calls.every) - 1)
+    _CALLS.append((cls, tuple(zip(flags, rest, strict=True)), function))
+    made = torch.ops.gradir.autograd_function(tensors, len(_CALLS) - 1)
     return made[0] if len(made) == 1 else tuple(made)
 
 
 def _shapes(xs: Sequence[Any], number: int) -> list[Any]:
-    cls, places, _ = _Calls.every[number]
+    cls, places, _ = _CALLS[number]
     made = _forward(cls, _with_arrays(places, xs))
     return [torch.empty_like(x) for x in made]
 
@@ -206,7 +216,7 @@ def _with_arrays(places: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
 
 def stand_in(number: int, arrays: Sequence[Any]) -> Any:
     """The results of the gradir function of a call."""
-    _, places, function = _Calls.every[number]
+    _, places, function = _CALLS[number]
     return function(*_with_arrays(places, arrays))
 
 
@@ -310,12 +320,10 @@ def _type_of(reader: GraphReader, name: str, value: Any) -> ForeignType:
 def _outputs(
     signature: Any, made: Sequence[Any], by_name: Mapping[str, Held], reader: GraphReader
 ) -> tuple[list[Any], list[tuple[str, Any]]]:
-    """What the module returns, and the buffers that it changes, with a value if that is a result."""
+    """What the module returns; the buffers that it changes, with a value if that is a result."""
     kinds = torch.export.graph_signature.OutputKind
     outputs: list[Any] = []
-    changed: dict[str, Any] = {
-        name: None for name, held in by_name.items() if held.memory.version
-    }
+    changed: dict[str, Any] = {name: None for name, held in by_name.items() if held.memory.version}
     for spec, value in zip(signature.output_specs, made, strict=True):
         if spec.kind is kinds.USER_OUTPUT:
             outputs.append(value)
@@ -335,4 +343,3 @@ def require_program(program: Any) -> None:
             f"torch.export.load), got {kind.__name__} of {kind.__module__.partition('.')[0]}",
             ArgumentTypeError,
         )
-

@@ -70,7 +70,7 @@ class GraphReader(Tape):
 
     def run(self, module: Any, given: Sequence[Any]) -> Any:
         """Read all nodes of a module; the nested results, with Held for tensors."""
-        outer, self._values = self._values, {}
+        outer, self._values = self._values, dict[Any, Any]()
         self._writes = self._writes or _has_writes(module)
         rest = iter(given)
         try:
@@ -139,34 +139,31 @@ class GraphReader(Tape):
         place: LocationAttr,
     ) -> Any:  # fmt: skip
         op, value = node.target, node.meta.get("val")
-        arguments = named_arguments(op, args, kwargs)
-        written = written_arguments(op)
-        if written and self.knows(name.rstrip("_")):
-            name = name.rstrip("_")
-        if isinstance(value, int | float | bool) and not isinstance(value, torch.Tensor):
+        if isinstance(value, int | float | bool):
             return value  # an extent
+        if name == "detach_":
+            args[0].is_stopped, args[0].still = True, None
+            return args[0]
+        written = written_arguments(op)
+        if written and not self.knows(name):
+            name = name.rstrip("_")
         if name in _OF_MEMORY and not is_packed(node.args[0].meta["val"]):
             self.refuse(name, "it reads memory beside the elements of a tensor", place)
-        if not self.knows(name):
-            made = decomposed(op, node)
-            if made is not None:
-                return self._decomposed(made, op, args, kwargs, place)
+        made = None if self.knows(name) else decomposed(op, node)
+        if made is not None:
+            return self._decomposed(made, op, args, kwargs, place)
+        arguments = named_arguments(op, args, kwargs)
         is_named = isinstance(value, (list, tuple))
         used = _used(node) if is_named else [0]
         types = [self._type(name, v, place) for k, v in enumerate(_results(value)) if k in used]
         params = {"function": self.stand_in} if name == STAND_IN else {}
-        made = self._emit(name, arguments, types, used, place, **params)
+        results = self._emit(name, arguments, types, used, place, **params)
         if written:
-            return self._written(arguments[written[0]], made[0], place, name)
+            return self._written(arguments[written[0]], results[0], place, name)
         if name in _STATE:
             self._write_state(name, arguments, place)
-        results: list[Any] = [*self._held(node, op, name, made, used, args, kwargs, place)]
-        for k, place_of_result in enumerate(used):
-            if isinstance(_results(value)[place_of_result], (list, tuple)):
-                results[k] = _Nothing(self)
-        if not is_named:
-            return results[0]
-        return dict(zip(used, results, strict=True))
+        held = self._held(node, name, results, used, args, kwargs, place)
+        return dict(zip(used, held, strict=True)) if is_named else held[0]
 
     def _type(self, name: str, value: Any, place: LocationAttr) -> ForeignType:
         try:
@@ -200,17 +197,18 @@ class GraphReader(Tape):
         return self.emit(name, operands, types, given, place, used, **params)
 
     def _held(
-        self, node: Any, op: Any, name: str, made: Sequence[ForeignValue], used: Sequence[int],
+        self, node: Any, name: str, made: Sequence[ForeignValue], used: Sequence[int],
         args: Sequence[Any], kwargs: Mapping[str, Any], place: LocationAttr,
-    ) -> list[Held]:  # fmt: skip
+    ) -> list[Any]:  # fmt: skip
         """The results as tensors, views where the op makes such and the program writes to any."""
+        op, every = node.target, _results(node.meta.get("val"))
+        if any(isinstance(every[k], (list, tuple)) for k in used):
+            return [_Nothing(self) for _ in used]  # lists in lists, which are refused
         base = args[0] if args and isinstance(args[0], Held) else None
         is_seen = self._writes and base is not None and may_be_view(op)
         if not is_seen or not is_view(op, node.args[0].meta["val"], *_values_of(node)):
             return [self.hold(value) for value in made]
-        arguments = dict(named_arguments(op, args, kwargs))
-        first = _first(op)
-        arguments[first] = Place(0)
+        arguments = {**named_arguments(op, args, kwargs), _first(op): Place(0)}
 
         def apply(tensor: Any) -> Any:
             return op(tensor, *args[1:], **kwargs)
@@ -239,7 +237,9 @@ class GraphReader(Tape):
         place: LocationAttr,
     ) -> Any:  # fmt: skip
         """The results of an op without a rule, of simpler ones."""
-        tensors = [x for x in torch.utils._pytree.tree_leaves((args, kwargs)) if isinstance(x, Held)]
+        tensors = [
+            x for x in torch.utils._pytree.tree_leaves((args, kwargs)) if isinstance(x, Held)
+        ]
         first = len(self.nodes)
         made = self.run(module, tensors)
         for k in range(first, len(self.nodes)):
@@ -273,7 +273,9 @@ class GraphReader(Tape):
         types = [self._type(name, value, place) for value in _results(results)]
         graphs = [x for x in args if isinstance(x, torch.nn.Module)]
         parts = [self._inner(f"{name}_{k}", graph) for k, graph in enumerate(graphs)]
-        named = [(f"argument{k}", x) for k, x in enumerate(args) if not isinstance(x, torch.nn.Module)]
+        named = [
+            (f"argument{k}", x) for k, x in enumerate(args) if not isinstance(x, torch.nn.Module)
+        ]
         made = self._emit(name, dict(named), types, range(len(types)), place, graphs=parts)
         held = [self.hold(value) for value in made]
         return held if isinstance(results, (list, tuple)) else held[0]

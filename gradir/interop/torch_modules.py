@@ -30,12 +30,13 @@ def differentiable(
 ) -> Any:
     """The module, computed and differentiated by gradir: a torch.nn.Module with its parameters.
 
-    Parameters and buffers are the module's own, so that PyTorch's optimizers train it. A program is
-    made of each kind of inputs and for each mode (train, eval) by torch.export, when it is called
-    first. Its gradients are differentiable to every order, with gradir's policies and memory limits,
-    as `wrap` has them. Inputs and results are nested as PyTorch nests them; inputs that are not
-    tensors are static. Random numbers are gradir's, of a key that is drawn from PyTorch's generator.
-    A torch.export.ExportedProgram has inputs of one kind, and needs `trust_derivatives`.
+    Parameters and buffers are the module's own, so that PyTorch's optimizers train it. A program
+    is made for each kind of inputs and each mode (train, eval) by torch.export, when it is called
+    first. Its gradients are differentiable to every order, with gradir's policies and memory
+    limits, as `wrap` has them. Inputs and results are nested as PyTorch nests them; inputs that are
+    not tensors are static. Random numbers are gradir's, of a key that is drawn from PyTorch's
+    generator. A torch.export.ExportedProgram has inputs of one kind, and needs
+    `trust_derivatives`.
     """
     require_program(module)
     options = WrapOptions(policy, memory_limit, threads)
@@ -59,7 +60,8 @@ class DifferentiableModule(torch.nn.Module):
         self._programs = Store[Hashable, tuple[TorchProgram, Differentiable]]()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {k: v for k, v in super().__getstate__().items() if k != "_programs"}
+        state: Any = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_programs"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
@@ -77,7 +79,9 @@ class DifferentiableModule(torch.nn.Module):
         leaves, nesting = torch.utils._pytree.tree_flatten((args, kwargs))
         state = named_state(self.module)
         inputs = [x for x in leaves if isinstance(x, torch.Tensor)]
-        rest = tuple((k, _static(x)) for k, x in enumerate(leaves) if not isinstance(x, torch.Tensor))
+        rest = tuple(
+            (k, _static(x)) for k, x in enumerate(leaves) if not isinstance(x, torch.Tensor)
+        )
         kinds = tuple((x.shape, x.dtype) for x in (*state.values(), *inputs))
         modes = tuple(part.training for part in self.module.modules())
         program, made = self._programs.find_or_make(

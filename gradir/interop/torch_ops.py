@@ -1,4 +1,4 @@
-"""What PyTorch's schemas say of an op: its arguments by name, what it writes to, what it is a view of.
+"""What PyTorch's schemas say of an op: arguments by name, what it writes to and is a view of.
 
 Random ops are listed here, with the arguments that make them draw.
 """
@@ -60,7 +60,7 @@ def is_composite(op: Any) -> bool:
 
 
 def is_view(op: Any, tensor: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
-    """Whether the results of a call are on the memory of its first argument, tried without memory."""
+    """Whether results of a call are on the memory of its first argument, tried without memory."""
     try:
         with torch.no_grad():
             base = _hollow(tensor)

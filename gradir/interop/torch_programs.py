@@ -68,7 +68,9 @@ def trace(
     ImportedProgramError names all ops, dtypes and shapes that cannot be imported, with their lines.
     """
     with at(_place()):
-        program = imported(module, example_inputs, kwargs or {}, custom_vjp or {}, trust_derivatives)
+        program = imported(
+            module, example_inputs, kwargs or {}, custom_vjp or {}, trust_derivatives
+        )
         return traced_program(program, module).module
 
 
@@ -186,7 +188,9 @@ def functional(
     export_library take it as any function. Arguments are as for `trace`.
     """
     with at(_place()):
-        program = imported(module, example_inputs, kwargs or {}, custom_vjp or {}, trust_derivatives)
+        program = imported(
+            module, example_inputs, kwargs or {}, custom_vjp or {}, trust_derivatives
+        )
     return ImportedFunction(program, {n: array_of(x) for n, x in named_state(module).items()})
 
 
@@ -204,4 +208,3 @@ def _symbol(name: str) -> str:
 
 def _place() -> Any:
     return place_of_user(folder_of(torch))
-

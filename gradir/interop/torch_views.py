@@ -1,7 +1,7 @@
 """Tensors of a PyTorch program while it is read: views, and writes in place as new values.
 
-Each tensor holds its value now. A write gives a new value to the tensor and to all that it is a view
-of; other views of these are made anew where they are read next.
+Each tensor holds its value now. A write gives a new value to the tensor and to all that it is a
+view of; other views of these are made anew where they are read next.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class View(NamedTuple):
     @property
     def is_detached(self) -> bool:
         """Whether the view has no derivative."""
-        return self.name in ("detach", "detach_")
+        return self.name == "detach"
 
 
 class Held:

@@ -1,4 +1,4 @@
-"""Runs OpInfo's samples through torch.export and gradir: values, then gradients, by the interpreter.
+"""Runs OpInfo's samples through torch.export and gradir's interpreter: values, then gradients.
 
 Each sample is a module of its tensors, whose other arguments are constants.
 """
@@ -71,7 +71,9 @@ def _differences(op: Any, sample: Any, names: set[str], is_core: bool) -> Iterat
     made = exported(module, tensors, {}, {})
     made = made.run_decompositions() if is_core else made
     program = read_program(made, "sample")
-    names |= {str(n.target) for n in made.graph.nodes if isinstance(n.target, torch._ops.OpOverload)}
+    names |= {
+        str(n.target) for n in made.graph.nodes if isinstance(n.target, torch._ops.OpOverload)
+    }
     if program.has_key:
         raise gradir.GradirError("it draws random numbers")
     names |= {node.op for node in program.graph.nodes}

@@ -39,7 +39,11 @@ def samples_of(op: Any, most: int, dtype: Any = torch.float64) -> list[Any]:
     """At most `most` samples, spread over all."""
     torch.manual_seed(0)
     np.random.seed(0)
-    found = list(op.sample_inputs("cpu", dtype, requires_grad=dtype.is_floating_point and op.supports_autograd))
+    found = list(
+        op.sample_inputs(
+            "cpu", dtype, requires_grad=dtype.is_floating_point and op.supports_autograd
+        )
+    )
     step = max(1, -(-len(found) // most))
     return [s for s in found[::step] if _size(s) <= LARGEST]
 

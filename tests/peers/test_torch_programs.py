@@ -59,7 +59,9 @@ def derivatives(function: Any, module: Any, inputs: Sequence[Any], orders: int) 
             continue
         more = order < orders - 1
         grads = torch.autograd.grad(value, wrt, create_graph=more, allow_unused=True)
-        every.append([torch.zeros_like(x) if g is None else g for g, x in zip(grads, wrt, strict=True)])
+        every.append(
+            [torch.zeros_like(x) if g is None else g for g, x in zip(grads, wrt, strict=True)]
+        )
     return every
 
 
@@ -261,9 +263,13 @@ class Sine(torch.autograd.Function):
 def test_functions_of_autograd() -> None:
     module = module_of(lambda x: Sine.apply(x * 1, 2.0) + 1)
     x = torch.randn(3, requires_grad=True)
-    with pytest.raises(ImportedProgramError, match=r"derivative of a torch.autograd.Function is lost .*: Sine; "):
+    with pytest.raises(
+        ImportedProgramError, match=r"derivative of a torch.autograd.Function is lost .*: Sine; "
+    ):
         trace(module, x)
-    inner = module_of(lambda x: torch.cond(x.sum() > 0, lambda x: Sine.apply(x, 2.0), torch.cos, (x,)))
+    inner = module_of(
+        lambda x: torch.cond(x.sum() > 0, lambda x: Sine.apply(x, 2.0), torch.cos, (x,))
+    )
     with pytest.raises(ImportedProgramError):
         trace(inner, x)
 
@@ -281,7 +287,9 @@ def test_exported_programs(tmp_path: Path) -> None:
     module, x = Mlp().double(), torch.randn(4, 3, dtype=torch.float64)
     file = tmp_path / "mlp.pt2"
     torch.export.save(torch.export.export(module, (x,)), file)
-    with pytest.raises(gradir.GradirError, match=r"\(a file is loaded by torch.export.load\), got PosixPath"):
+    with pytest.raises(
+        gradir.GradirError, match=r"\(a file is loaded by torch.export.load\), got PosixPath"
+    ):
         trace(file)
     program = torch.export.load(file)
     for refused in (trace, differentiable, functional_of):
@@ -311,7 +319,8 @@ def test_a_wider_memory_than_the_limit_is_recomputed() -> None:
     module, x = nn.Sequential(*layers), torch.randn(64, 32)
     module(x).sum().backward()
     expected = [p.grad.clone() for p in module.parameters()]
-    for options in ({"policy": "keep_none"}, {"memory_limit": 600_000}):
+    every: list[dict[str, Any]] = [{"policy": "keep_none"}, {"memory_limit": 600_000}]
+    for options in every:
         module.zero_grad()
         differentiable(module, **options)(x).sum().backward()
         for one, other in zip(module.parameters(), expected, strict=True):
@@ -350,7 +359,9 @@ def test_symbolic_extents_are_refused() -> None:
     n = torch.export.Dim("n", min=2)
     module, x = nn.Linear(3, 2), torch.randn(4, 3)
     program = torch.export.export(module, (x,), dynamic_shapes=({0: n},))
-    with pytest.raises(ImportedProgramError, match=r"argument input .*its shape \[s\d+, 3\] is symbolic"):
+    with pytest.raises(
+        ImportedProgramError, match=r"argument input .*its shape \[s\d+, 3\] is symbolic"
+    ):
         trace(program, trust_derivatives=True)
 
 
@@ -370,16 +381,22 @@ def test_bad_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
     x = torch.randn(3)
     with pytest.raises(gradir.GradirError, match=r"expected a torch.nn.Module, .* got function of"):
         differentiable(is_floating)
-    with pytest.raises(ImportedProgramError, match=r"Assigns assigns self\.last, which would be lost"):
+    with pytest.raises(
+        ImportedProgramError, match=r"Assigns assigns self\.last, which would be lost"
+    ):
         trace(Assigns(), x)
-    with pytest.raises(gradir.GradirError, match="use gradir.interop.torch.functional"):
+    with pytest.raises(gradir.GradirError, match=r"use gradir\.interop\.torch\.functional"):
         gradir.jit(lambda y: differentiable(nn.ReLU())(y))(x.numpy())
     with pytest.raises(ImportedProgramError, match=r"torch.export gives up Module: "):
         trace(module_of(lambda x: x if x.sum() > 0 else -x), x)
-    with pytest.raises(ImportedProgramError, match="wrap_with_autocast .*: types change with the op"):
+    with pytest.raises(
+        ImportedProgramError, match=r"wrap_with_autocast .*: types change with the op"
+    ):
         trace(module_of(autocast), torch.randn(3, 3))
     monkeypatch.setattr(torch_export.torch, "__version__", "2.8.1+cpu")
-    with pytest.raises(gradir.GradirError, match=r"PyTorch 2\.8\.1\+cpu is not supported: .* from 2\.9 on"):
+    with pytest.raises(
+        gradir.GradirError, match=r"PyTorch 2\.8\.1\+cpu is not supported: .* from 2\.9 on"
+    ):
         trace(nn.ReLU(), x)
 
 

@@ -84,7 +84,9 @@ class GptBlock(nn.Module):
         self.wide, self.narrow = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
         self.head = nn.Linear(width, vocabulary, bias=False)
         self.head.weight = self.tokens.weight
-        self.register_buffer("mask", torch.tril(torch.ones(length, length)).bool(), persistent=False)
+        self.register_buffer(
+            "mask", torch.tril(torch.ones(length, length)).bool(), persistent=False
+        )
 
     def forward(self, ids: Any) -> Any:
         count, length = ids.shape

@@ -25,13 +25,18 @@ RULES.refuse(
 RULES.refuse(
     "tensors keep their memory and their shape",
     *("set_", "resize_", "resize", "resize_as_", "resize_as", "squeeze_", "unsqueeze_", "t_"),
-    *("transpose_", "swapaxes_", "swapdims_", "as_strided_", "rename_", "detach_"),
+    *("transpose_", "swapaxes_", "swapdims_", "as_strided_", "rename_"),
 )
 RULES.refuse("programs have no effects", "_print", "_assert_async", "record_stream", "_assert")
 RULES.refuse("elements of mixed types are not there", "_scaled_mm", "_scaled_grouped_mm")
 RULES.refuse(
     "its numbers are of few bits",
-    *("quantize_per_tensor", "quantize_per_channel", "dequantize", "fake_quantize_per_tensor_affine"),
+    *(
+        "quantize_per_tensor",
+        "quantize_per_channel",
+        "dequantize",
+        "fake_quantize_per_tensor_affine",
+    ),
     *("fake_quantize_per_channel_affine", "_weight_int8pack_mm", "_weight_int4pack_mm"),
 )
 RULES.refuse(
@@ -47,9 +52,7 @@ RULES.refuse(
     "it has a derivative of its own that export has lost; give it by custom_vjp=",
     "autograd_function_apply",
 )
-RULES.refuse(
-    "types change with the op there; convert the tensors with .to", "wrap_with_autocast"
-)
+RULES.refuse("types change with the op there; convert the tensors with .to", "wrap_with_autocast")
 RULES.refuse(
     "it is computed with kernels for one kind of machine; call scaled_dot_product_attention",
     *("flex_attention", "flex_attention_backward"),

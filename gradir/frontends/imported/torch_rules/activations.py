@@ -65,7 +65,9 @@ def _celu(call: Any, x: Any, alpha: float = 1) -> Any:
 def _hardtanh(call: Any, x: Any, min_val: float = -1, max_val: float = 1) -> Any:
     """x between two numbers; at the ends the derivative is 0."""
     inside = op.logical_and(op.greater(x, min_val), op.less(x, max_val))
-    ends = gnp.where(op.less_equal(x, min_val), *(converted(v, element(x)) for v in (min_val, max_val)))
+    ends = gnp.where(
+        op.less_equal(x, min_val), *(converted(v, element(x)) for v in (min_val, max_val))
+    )
     return gnp.where(inside, x, gnp.where(op.isnan(x), x, ends) if is_float(element(x)) else ends)
 
 

@@ -193,4 +193,3 @@ def number_type(kind: Any) -> Any:
 def as_array(value: Any, kind: Any) -> Any:
     """A number or an array as an array of an element type."""
     return converted(value if is_number(value) else lifted(value), kind)
-

@@ -184,8 +184,9 @@ for _name, _function in {
 @RULES.aten("heaviside")
 def _step(call: Any, x: Any, values: Any) -> Any:
     x, values = typed(call, x, values)
-    return no_grad(gnp.heaviside(x, values) if is_float(element(x)) else
-                   gnp.where(op.equal(x, 0), values, converted(op.greater(x, 0), element(x))))  # fmt: skip
+    if is_float(element(x)):
+        return no_grad(gnp.heaviside(x, values))
+    return gnp.where(op.equal(x, 0), values, converted(op.greater(x, 0), element(x)))
 
 
 @RULES.aten("addcmul")
@@ -300,7 +301,9 @@ def _is_close(
 
 
 @RULES.aten("where")
-def _chosen(call: Any, condition: Any, self: Any = None, other: Any = None, input: Any = None) -> Any:
+def _chosen(
+    call: Any, condition: Any, self: Any = None, other: Any = None, input: Any = None
+) -> Any:
     first = self if self is not None else input
     return gnp.where(_truth(condition), *typed(call, first, other))
 

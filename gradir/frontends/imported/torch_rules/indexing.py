@@ -9,7 +9,7 @@ import numpy as np
 
 import gradir.frontends.functions.numpy as gnp
 from gradir.dialects.base.shapes import is_bool
-from gradir.frontends.functions import nn
+from gradir.frontends.functions import nn as layers
 from gradir.frontends.functions.array_ops import op
 from gradir.frontends.functions.promotion import converted, spread
 from gradir.frontends.imported.torch_rules.arguments import (
@@ -26,13 +26,18 @@ from gradir.frontends.tracing.tracing import element, lifted
 from gradir.frontends.tracing.values import value_of
 
 RULES = AtenRules()
+nn: Any = layers
 _INT64 = ELEMENTS["int64"]
 
 
 def _updated(x: Any, key: Any, method: str, values: Any) -> Any:
     """x with some elements changed; bools as numbers."""
     if is_bool(element(x)):
-        made = gnp.astype(x, "uint8").at[key].set(converted(as_array(values, element(x)), ELEMENTS["uint8"]))
+        made = (
+            gnp.astype(x, "uint8")
+            .at[key]
+            .set(converted(as_array(values, element(x)), ELEMENTS["uint8"]))
+        )
         return op.not_equal(made, 0)
     return getattr(x.at[key], method)(as_array(values, element(x)))
 
@@ -91,7 +96,9 @@ def _masked_put(
 def _put(call: Any, x: Any, index: Any = None, source: Any = None, accumulate: bool = False,
          other: Any = None, third: Any = None) -> Any:  # fmt: skip
     places, values = (index, source) if index is not None else (other, third)
-    flat = _updated(gnp.ravel(x), gnp.ravel(places), "add" if accumulate else "set", gnp.ravel(values))
+    flat = _updated(
+        gnp.ravel(x), gnp.ravel(places), "add" if accumulate else "set", gnp.ravel(values)
+    )
     return gnp.reshape(flat, x.shape)
 
 
@@ -129,7 +136,9 @@ def _gather(call: Any, x: Any, dim: int, index: Any, sparse_grad: bool = False) 
     if not index.ndim:
         return gnp.reshape(gnp.take(x, gnp.reshape(index, (1,)), axis_of(x, dim)), ())
     axis = axis_of(x, dim)
-    same = all(a == b for d, (a, b) in enumerate(zip(x.shape, index.shape, strict=True)) if d != axis)
+    same = all(
+        a == b for d, (a, b) in enumerate(zip(x.shape, index.shape, strict=True)) if d != axis
+    )
     if same:
         return gnp.take_along_axis(x, converted(index, _INT64), axis)
     return x[grid(index, dim)]
@@ -142,7 +151,9 @@ def _take_along(call: Any, x: Any, indices: Any, dim: int | None = None) -> Any:
     axis = axis_of(x, dim)
     of_x, of_indices = list(call.type.shape), list(call.type.shape)
     of_x[axis], of_indices[axis] = x.shape[axis], indices.shape[axis]
-    return gnp.take_along_axis(gnp.broadcast_to(x, of_x), gnp.broadcast_to(indices, of_indices), axis)
+    return gnp.take_along_axis(
+        gnp.broadcast_to(x, of_x), gnp.broadcast_to(indices, of_indices), axis
+    )
 
 
 _METHODS = {
@@ -214,7 +225,9 @@ def _indexed_rows(method: str) -> Function:
                        is not None else given)  # fmt: skip
             return gnp.reshape(one, ())
         if source is not None and given.ndim != x.ndim:
-            given = gnp.reshape(given, [1 if d == dim % x.ndim else n for d, n in enumerate(x.shape)])
+            given = gnp.reshape(
+                given, [1 if d == dim % x.ndim else n for d, n in enumerate(x.shape)]
+            )
         key = key_of(x, dim, gnp.reshape(converted(index, _INT64), (-1,)))
         return _updated(x, key, method, given)
 
@@ -285,7 +298,9 @@ def _strided_scatter(
 ) -> Any:  # fmt: skip
     places = np.full(tuple(size), storage_offset or 0)
     for axis, (n, step) in enumerate(zip(size, stride, strict=True)):
-        places = places + (np.arange(n) * step).reshape([-1 if d == axis else 1 for d in range(len(size))])
+        places = places + (np.arange(n) * step).reshape(
+            [-1 if d == axis else 1 for d in range(len(size))]
+        )
     flat = _updated(gnp.ravel(x), places.reshape(-1), "set", gnp.ravel(src))
     return gnp.reshape(flat, x.shape)
 
@@ -341,5 +356,3 @@ def _is_in(
 ) -> Any:  # fmt: skip
     tested = test_elements if test_elements is not None else lifted(np.asarray(test_element))
     return gnp.isin(x, gnp.ravel(tested), invert=invert)
-
-

@@ -74,9 +74,7 @@ def _convolution(
 
 
 @RULES.aten("im2col")
-def _columns(
-    call: Any, x: Any, kernel_size: Any, dilation: Any, padding: Any, stride: Any
-) -> Any:
+def _columns(call: Any, x: Any, kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> Any:
     return nn.unfold(x, kernel_size, stride, padding, dilation)
 
 

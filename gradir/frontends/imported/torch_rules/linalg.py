@@ -92,7 +92,9 @@ def _solve(call: Any, x: Any, B: Any, left: bool = True) -> Any:
 
 @RULES.aten("linalg_solve_ex", "_linalg_solve_ex", note="its result, and no error")
 def _solve_ex(call: Any, x: Any, B: Any, left: bool = True, check_errors: bool = False) -> Any:
-    info = _info(call, x) if max(call["used"]) == (1 if call.op == "linalg_solve_ex" else 3) else None
+    info = (
+        _info(call, x) if max(call["used"]) == (1 if call.op == "linalg_solve_ex" else 3) else None
+    )
     unread = [] if call.op == "linalg_solve_ex" else [None, None]
     return _solved(x, B, left), *unread, info
 
@@ -151,7 +153,11 @@ _SIGNS = "vectors may have other signs than PyTorch's"
 
 @RULES.aten("linalg_svd", "_linalg_svd", note=_SIGNS)
 def _svd(
-    call: Any, x: Any, full_matrices: bool | None = None, compute_uv: bool = True, driver: Any = None
+    call: Any,
+    x: Any,
+    full_matrices: bool | None = None,
+    compute_uv: bool = True,
+    driver: Any = None,
 ) -> Any:
     full = full_matrices if full_matrices is not None else call.op == "linalg_svd"
     if not compute_uv or call["used"] == (1,):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import gradir.frontends.functions.numpy as gnp
-from gradir.frontends.functions import nn
+from gradir.frontends.functions import nn as layers
 from gradir.frontends.functions.array_ops import op
 from gradir.frontends.functions.promotion import spread
 from gradir.frontends.imported.torch_rules.arguments import AtenRules
@@ -16,6 +16,7 @@ from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracing import element
 
 RULES = AtenRules()
+nn: Any = layers
 
 
 def _last_axes(x: Any, shape: Sequence[int]) -> tuple[int, ...]:
@@ -127,7 +128,13 @@ def _normed(
     given = x if x.ndim > 2 else gnp.reshape(x, (*x.shape, 1))
     trains = training or mean is None
     y, state = nn.batch_norm(
-        given, scale, offset, state, training=trains, momentum=momentum if training else 0.1, eps=eps
+        given,
+        scale,
+        offset,
+        state,
+        training=trains,
+        momentum=momentum if training else 0.1,
+        eps=eps,
     )
     return gnp.reshape(y, x.shape), state
 
@@ -155,7 +162,9 @@ def _saved(call: Any, x: Any, eps: float, training: bool) -> list[Any]:
     if not training:
         return [spread(0, (0,), element(x))] * 2
     axes = [d for d in range(x.ndim) if d != 1]
-    return [None if m is None else gnp.reshape(m, (x.shape[1],)) for m in _moments(call, x, axes, eps)]
+    return [
+        None if m is None else gnp.reshape(m, (x.shape[1],)) for m in _moments(call, x, axes, eps)
+    ]
 
 
 @RULES.aten("_native_batch_norm_legit", "native_batch_norm", "_native_batch_norm_legit_no_training",
@@ -194,5 +203,3 @@ def _renorm(call: Any, x: Any, p: float, dim: int, maxnorm: float) -> Any:
     others = tuple(d for d in range(x.ndim) if d != dim % x.ndim)
     size: Any = gnp.linalg.vector_norm(x, ord=p, axis=others, keepdims=True)
     return gnp.where(size > maxnorm, x * (maxnorm / (size + 1e-7)), x)
-
-

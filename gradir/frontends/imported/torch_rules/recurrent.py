@@ -103,5 +103,3 @@ def _cell(
     zeros = spread(0, (w_ih.shape[0],), element(input))
     biases = [zeros if b is None else b for b in (b_ih, b_hh)]
     return _CELLS[call.op.removesuffix("_cell")](input, states, [w_ih, w_hh, *biases])
-
-

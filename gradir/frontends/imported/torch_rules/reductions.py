@@ -31,7 +31,7 @@ ELEMENT_OF_PLACES = ELEMENTS["int64"]
 
 
 def over(function: Function, x: Any, dim: Any, keepdim: bool, **more: Any) -> Any:
-    """A reduction over axes; an array of rank 0 has none, and is reduced over one of one element."""
+    """A reduction over axes; an array of rank 0 has none, and is reduced as one element."""
     if not x.ndim:
         return gnp.reshape(function(gnp.reshape(x, (1,)), axis=[0], keepdims=False, **more), ())
     return function(x, axis=list(axes_of(x, dim)), keepdims=keepdim, **more)
@@ -39,17 +39,20 @@ def over(function: Function, x: Any, dim: Any, keepdim: bool, **more: Any) -> An
 
 @RULES.aten("sum")
 def _sum(call: Any, x: Any, dim: Any = None, keepdim: bool = False) -> Any:
-    return over(op.sum, *typed(call, x), dim, keepdim)
+    [x] = typed(call, x)
+    return over(op.sum, x, dim, keepdim)
 
 
 @RULES.aten("mean")
 def _mean(call: Any, x: Any, dim: Any = None, keepdim: bool = False) -> Any:
-    return over(op.mean, *typed(call, x), dim, keepdim)
+    [x] = typed(call, x)
+    return over(op.mean, x, dim, keepdim)
 
 
 @RULES.aten("prod")
 def _product(call: Any, x: Any, dim: Any = None, keepdim: bool = False) -> Any:
-    return over(op.prod, *typed(call, x), dim, keepdim)
+    [x] = typed(call, x)
+    return over(op.prod, x, dim, keepdim)
 
 
 @RULES.aten("nansum")
@@ -71,7 +74,9 @@ def _truth(call: Any, x: Any, dim: Any = None, keepdim: bool = False) -> Any:
     given = x if is_bool(element(x)) else op.not_equal(x, 0)
     if isinstance(dim, (list, tuple)) and not dim:
         return converted(given, call.element)
-    return converted(over(op.any if call.op == "any" else op.all, given, dim, keepdim), call.element)
+    return converted(
+        over(op.any if call.op == "any" else op.all, given, dim, keepdim), call.element
+    )
 
 
 @RULES.aten("count_nonzero")
@@ -81,7 +86,8 @@ def _count(call: Any, x: Any, dim: Any = None) -> Any:
 
 @RULES.aten("logsumexp", "special_logsumexp")
 def _log_sum_exp(call: Any, x: Any, dim: Any, keepdim: bool = False) -> Any:
-    return over(op.logsumexp, *typed(call, x), dim, keepdim)
+    [x] = typed(call, x)
+    return over(op.logsumexp, x, dim, keepdim)
 
 
 # max and min with places.
@@ -235,9 +241,7 @@ def _running_extreme(call: Any, x: Any, dim: int) -> Any:
 
 
 @RULES.aten("sort", "argsort", "msort", note="equal elements keep their order")
-def _sorted(
-    call: Any, x: Any, dim: int = -1, descending: bool = False, stable: Any = None
-) -> Any:
+def _sorted(call: Any, x: Any, dim: int = -1, descending: bool = False, stable: Any = None) -> Any:
     axis = 0 if call.op == "msort" else axis_of(x, dim)
     if not x.ndim:
         made = x, spread(0, (), ELEMENT_OF_PLACES)
@@ -268,7 +272,9 @@ def _found(
     call: Any, x: Any, boundaries: Any = None, self: Any = None, input: Any = None,
     out_int32: bool = False, right: bool = False, side: str | None = None, sorter: Any = None,
 ) -> Any:  # fmt: skip
-    edges, values = (boundaries, x) if call.op == "bucketize" else (x, self if input is None else input)
+    edges, values = (
+        (boundaries, x) if call.op == "bucketize" else (x, self if input is None else input)
+    )
     which = "right" if right or side == "right" else "left"
     values = spread(values, (), element(edges)) if isinstance(values, int | float) else values
     edges, values = alike(edges, values)

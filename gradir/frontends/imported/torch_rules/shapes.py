@@ -121,7 +121,9 @@ def _narrowed(call: Any, x: Any, dim: int, start: int, length: int) -> Any:
 
 def _in_parts(x: Any, dim: int, sizes: Sequence[int]) -> list[Any]:
     starts = np.cumsum([0, *sizes])
-    return [x[key_of(x, dim, slice(int(a), int(a) + n))] for a, n in zip(starts, sizes, strict=False)]
+    return [
+        x[key_of(x, dim, slice(int(a), int(a) + n))] for a, n in zip(starts, sizes, strict=False)
+    ]
 
 
 @RULES.aten("split_with_sizes", "split_with_sizes_copy", "unsafe_split_with_sizes")
@@ -130,11 +132,13 @@ def _split_sizes(call: Any, x: Any, split_sizes: Sequence[int], dim: int = 0) ->
 
 
 @RULES.aten("split", "split_copy", "unsafe_split")
-def _split(
-    call: Any, x: Any, split_size: Any = None, dim: int = 0, split_sizes: Any = None
-) -> Any:
+def _split(call: Any, x: Any, split_size: Any = None, dim: int = 0, split_sizes: Any = None) -> Any:
     sizes = split_size if split_sizes is None else split_sizes
-    return _in_parts(x, dim, sizes) if isinstance(sizes, (list, tuple)) else _equal_parts(x, dim, sizes)
+    return (
+        _in_parts(x, dim, sizes)
+        if isinstance(sizes, (list, tuple))
+        else _equal_parts(x, dim, sizes)
+    )
 
 
 def _equal_parts(x: Any, dim: int, size: int) -> list[Any]:
@@ -179,7 +183,9 @@ def _diagonal(
     call: Any, x: Any, offset: int = 0, dim1: int | None = None, dim2: int | None = None
 ) -> Any:
     first, second = (-2, -1) if call.op == "linalg_diagonal" else (0, 1)
-    return gnp.diagonal(x, offset, first if dim1 is None else dim1, second if dim2 is None else dim2)
+    return gnp.diagonal(
+        x, offset, first if dim1 is None else dim1, second if dim2 is None else dim2
+    )
 
 
 @RULES.aten("diag")
@@ -286,7 +292,7 @@ def _rolled(call: Any, x: Any, shifts: Any, dims: Any = ()) -> Any:
     if not x.size or not x.ndim:
         return x
     if not dims:
-        return gnp.roll(x, list(shifts)[0] if isinstance(shifts, (list, tuple)) else shifts)
+        return gnp.roll(x, shifts[0] if isinstance(shifts, (list, tuple)) else shifts)
     return gnp.roll(x, list(shifts), axis=tuple(dims))
 
 
@@ -403,4 +409,3 @@ def _differences(
     call: Any, x: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None
 ) -> Any:
     return gnp.diff(x, n=n, axis=axis_of(x, dim), prepend=prepend, append=append)
-

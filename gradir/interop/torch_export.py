@@ -22,7 +22,7 @@ from gradir.frontends.imported.torch_rules.table import TORCH
 from gradir.frontends.tracing.source_locations import place_of_user, refusal
 from gradir.interop.foreign import refused
 from gradir.interop.packages import folder_of, package
-from gradir.interop.torch_graphs import GraphReader
+from gradir.interop.torch_graphs import TorchReader
 from gradir.interop.torch_types import Unreadable, dtype_name, foreign_constant, foreign_type
 from gradir.interop.torch_views import Held, Memory
 
@@ -226,7 +226,7 @@ def stand_in(number: int, arrays: Sequence[Any]) -> Any:
 def read_program(program: Any, name: str) -> TorchProgram:
     """The graph of an exported program."""
     signature = program.graph_signature
-    reader = GraphReader(_is_known, stand_in)
+    reader = TorchReader(_is_known, stand_in)
     given, inputs = _arguments(program, reader)
     by_name: dict[str, Held] = {n: h for n, h in given.targets.items()}
     made = reader.run(program.graph_module, given.every)
@@ -259,7 +259,7 @@ class _Given:
         self.targets: dict[str, Held] = {}
 
 
-def _arguments(program: Any, reader: GraphReader) -> tuple[_Given, list[ForeignValue]]:
+def _arguments(program: Any, reader: TorchReader) -> tuple[_Given, list[ForeignValue]]:
     given, kinds = _Given(), torch.export.graph_signature.InputKind
     groups: tuple[list[ForeignValue], ...] = ([], [], [])
     nodes = [node for node in program.graph_module.graph.nodes if node.op == "placeholder"]
@@ -309,7 +309,7 @@ def _nowhere() -> Any:
     return place_of_user(folder_of(torch))
 
 
-def _type_of(reader: GraphReader, name: str, value: Any) -> ForeignType:
+def _type_of(reader: TorchReader, name: str, value: Any) -> ForeignType:
     try:
         return foreign_type(value)
     except Unreadable as error:
@@ -318,7 +318,7 @@ def _type_of(reader: GraphReader, name: str, value: Any) -> ForeignType:
 
 
 def _outputs(
-    signature: Any, made: Sequence[Any], by_name: Mapping[str, Held], reader: GraphReader
+    signature: Any, made: Sequence[Any], by_name: Mapping[str, Held], reader: TorchReader
 ) -> tuple[list[Any], list[tuple[str, Any]]]:
     """What the module returns; the buffers that it changes, with a value if that is a result."""
     kinds = torch.export.graph_signature.OutputKind

@@ -20,7 +20,7 @@ from gradir.frontends.imported.graph import (
     Operand,
     live_nodes,
 )
-from gradir.frontends.imported.torch_rules.arguments import Place
+from gradir.frontends.imported.torch_rules.arguments import OperandPlace
 from gradir.interop.packages import package
 from gradir.interop.torch_decompose import decomposed
 from gradir.interop.torch_ops import (
@@ -39,7 +39,7 @@ from gradir.interop.torch_types import (
     foreign_type,
     place_of,
 )
-from gradir.interop.torch_views import Held, Memory, Tape, View
+from gradir.interop.torch_views import Held, Memory, NodeTape, TensorView
 
 torch: Any = package("torch", "torch")
 
@@ -53,7 +53,7 @@ _STATE = {"batch_norm": "training", "instance_norm": "use_input_stats"}
 """Ops that write to running statistics without saying so, and what makes them."""
 
 
-class GraphReader(Tape):
+class TorchReader(NodeTape):
     """Reads one graph; `knows` tells which ops have a rule, or are refused by name.
 
     `stand_in` computes calls of gradir functions in place of a torch.autograd.Function.
@@ -182,7 +182,7 @@ class GraphReader(Tape):
         def placed(value: Any) -> Any:
             if isinstance(value, Held):
                 operands.append(self.operand(value))
-                return Place(len(operands) - 1)
+                return OperandPlace(len(operands) - 1)
             if isinstance(value, (tuple, list)):
                 return tuple(map(placed, cast(Sequence[Any], value)))
             return value
@@ -208,12 +208,12 @@ class GraphReader(Tape):
         is_seen = self._writes and base is not None and may_be_view(op)
         if not is_seen or not is_view(op, node.args[0].meta["val"], *_values_of(node)):
             return [self.hold(value) for value in made]
-        arguments = {**named_arguments(op, args, kwargs), _first(op): Place(0)}
+        arguments = {**named_arguments(op, args, kwargs), _first(op): OperandPlace(0)}
 
         def apply(tensor: Any) -> Any:
             return op(tensor, *args[1:], **kwargs)
 
-        views = [View(name, tuple(arguments.items()), k, place, apply) for k in used]
+        views = [TensorView(name, tuple(arguments.items()), k, place, apply) for k in used]
         return [self.hold(value, base, view) for value, view in zip(made, views, strict=True)]
 
     def _written(self, target: Any, made: Operand, place: LocationAttr, name: str) -> Any:
@@ -282,7 +282,7 @@ class GraphReader(Tape):
 
     def _inner(self, name: str, module: Any) -> ForeignGraph:
         """A part that is a program of its own."""
-        reader = GraphReader(self.knows, self.stand_in)
+        reader = TorchReader(self.knows, self.stand_in)
         reader.has_gradients, reader.is_inner = self.has_gradients, True
         nodes = [node for node in module.graph.nodes if node.op == "placeholder"]
         given: list[Any] = []
@@ -300,7 +300,7 @@ class GraphReader(Tape):
 class _Nothing(dict[int, Held]):
     """Results of an op that is refused."""
 
-    def __init__(self, tape: Tape):
+    def __init__(self, tape: NodeTape):
         super().__init__()
         self._tape = tape
 

@@ -102,7 +102,7 @@ def _signature(program: TorchProgram) -> inspect.Signature:
     return inspect.Signature([inspect.Parameter(name, kind) for name in kept])
 
 
-class ImportedFunction:
+class FunctionalModule:
     """A module as a function of gradir's arrays; see `functional`."""
 
     def __init__(self, program: TorchProgram, state: Mapping[str, Any]):
@@ -178,7 +178,7 @@ def functional(
     kwargs: Mapping[str, Any] | None = None,
     custom_vjp: Functions | None = None,
     trust_derivatives: bool = False,
-) -> ImportedFunction:
+) -> FunctionalModule:
     """The module as a function of gradir's arrays, `f(parameters, *inputs, buffers=, key=)`.
 
     `parameters` is a dict by the names of the state_dict; `f.parameters` and `f.buffers` have the
@@ -191,7 +191,7 @@ def functional(
         program = imported(
             module, example_inputs, kwargs or {}, custom_vjp or {}, trust_derivatives
         )
-    return ImportedFunction(program, {n: array_of(x) for n, x in named_state(module).items()})
+    return FunctionalModule(program, {n: array_of(x) for n, x in named_state(module).items()})
 
 
 def named_state(module: Any) -> dict[str, Any]:

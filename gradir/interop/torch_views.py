@@ -21,7 +21,7 @@ from gradir.frontends.imported.graph import (
     ForeignValue,
     Operand,
 )
-from gradir.frontends.imported.torch_rules.arguments import Place
+from gradir.frontends.imported.torch_rules.arguments import OperandPlace
 from gradir.interop.packages import package
 
 torch: Any = package("torch", "torch")
@@ -37,7 +37,7 @@ class Memory:
     """What a refusal calls an argument that must not be written to."""
 
 
-class View(NamedTuple):
+class TensorView(NamedTuple):
     """How a tensor is made of another one: an op, its other arguments, and which result it is."""
 
     name: str
@@ -60,8 +60,8 @@ class Held:
     """
 
     def __init__(
-        self, value: Operand, memory: Memory, parent: Held | None = None, view: View | None = None,
-        is_stopped: bool = False,
+        self, value: Operand, memory: Memory, parent: Held | None = None,
+        view: TensorView | None = None, is_stopped: bool = False,
     ):  # fmt: skip
         self.value, self.memory, self.parent, self.view = value, memory, parent, view
         self.is_stopped, self.version = is_stopped, memory.version
@@ -78,7 +78,7 @@ class Held:
         self.is_stopped = is_stopped
 
 
-class Tape:
+class NodeTape:
     """The nodes of a graph in order, and the tensors that they make and change."""
 
     def __init__(self) -> None:
@@ -107,7 +107,7 @@ class Tape:
     ) -> ForeignValue:  # fmt: skip
         """The result of a new node of operands, which come first, and other arguments."""
         names = ("self", "other", "third")
-        given = [(names[k], Place(k)) for k in range(len(operands))]
+        given = [(names[k], OperandPlace(k)) for k in range(len(operands))]
         return self.emit(name, operands, [type_], [*given, *arguments.items()], place)[0]
 
     # Reading.
@@ -132,7 +132,9 @@ class Tape:
             held.still = self.one("detach", [value], held.type, _NO_PLACE)
         return held.still
 
-    def hold(self, value: Operand, parent: Held | None = None, view: View | None = None) -> Held:
+    def hold(
+        self, value: Operand, parent: Held | None = None, view: TensorView | None = None
+    ) -> Held:
         """A new tensor, a view of another one if that is given."""
         memory = Memory() if parent is None else parent.memory
         is_stopped = not self.has_gradients or (parent is not None and parent.is_stopped)
@@ -166,7 +168,7 @@ class Tape:
         if self.has_gradients:
             memory.is_plain = False
 
-    def _put_back(self, view: View, part: Held, old: Operand, new: Operand) -> Operand:
+    def _put_back(self, view: TensorView, part: Held, old: Operand, new: Operand) -> Operand:
         """A tensor of which a view has a new value."""
         type_, place = old.type, view.place
         arguments = dict(view.arguments)
@@ -195,7 +197,7 @@ _FLOATS = ("float", "bfloat")
 _NO_PLACE = UnknownLoc()
 
 
-def _places_of(view: View, shape: Sequence[int]) -> Any:
+def _places_of(view: TensorView, shape: Sequence[int]) -> Any:
     """The place of each element of a view among those of what it is a view of."""
     try:
         with torch.no_grad():

@@ -1,9 +1,9 @@
 """How a rule gets the arguments of PyTorch's schema, and how their types are joined.
 
-A node's parameter `arguments` has the arguments by name, nested as in the schema, with a `Place`
-for each tensor. The first one is given by position, the others by name. `used` are the numbers of
-the results that the program reads. Random ops have the number of their `draw`, and a key behind
-all other operands.
+A node's parameter `arguments` has the arguments by name, nested as in the schema, with an
+`OperandPlace` for each tensor. The first one is given by position, the others by name. `used` are
+the numbers of the results that the program reads. Random ops have the number of their `draw`, and a
+key behind all other operands.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Function: TypeAlias = Callable[..., Any]
 
 
 @dataclass(frozen=True)
-class Place:
+class OperandPlace:
     """An argument that is the operand of this number."""
 
     number: int
@@ -82,7 +82,7 @@ def _required(call: Any, results: Sequence[Any], place: int) -> Any:
 
 def filled_in(value: Any, operands: Sequence[Any]) -> Any:
     """An argument with operands in their places."""
-    if isinstance(value, Place):
+    if isinstance(value, OperandPlace):
         return operands[value.number]
     if isinstance(value, (tuple, list)):
         return [filled_in(each, operands) for each in cast(Sequence[Any], value)]

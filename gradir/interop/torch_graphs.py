@@ -49,6 +49,8 @@ STAND_IN = "gradir.autograd_function"
 _NOTHING = frozenset(("_assert_tensor_metadata", "_assert_scalar", "sym_constrain_range_for_size"))
 """Checks of what export has found: symbolic numbers are refused where they come from."""
 _OF_MEMORY = frozenset(("as_strided", "as_strided_copy", "as_strided_scatter"))
+_OF_NUMBERS = frozenset(("_operator", "math", "builtins"))
+"""The modules of functions of Python's numbers."""
 _STATE = {"batch_norm": "training", "instance_norm": "use_input_stats"}
 """Ops that write to running statistics without saying so, and what makes them."""
 
@@ -118,18 +120,23 @@ class TorchReader(NodeTape):
         if isinstance(target, torch._ops.HigherOrderOperator):
             return self._call_program(node, target.name(), args, place)
         if not isinstance(target, torch._ops.OpOverload):
-            return self._number(node)  # of symbolic numbers
+            return self._number(node, place)
         name = name_of(target)
         if name in _NOTHING:
             return None
-        if "out" in kwargs or any(w != _first(target) for w in written_arguments(target)):
+        written = written_arguments(target)
+        if written not in ((), ("out",), (_first(target),)):
             self.refuse(name, "it writes to memory that it is given", place)
             return _Nothing(self)
         return self._call_op(node, name, args, kwargs, place)
 
-    def _number(self, node: Any) -> Any:
+    def _number(self, node: Any, place: LocationAttr) -> Any:
         """A number that is not a tensor: known, or refused where it came from."""
-        value = node.meta.get("val")
+        value, name = node.meta.get("val"), getattr(node.target, "__name__", str(node.target))
+        if node.target.__module__ not in _OF_NUMBERS and not name.startswith("sym_"):
+            why = "transformations (torch.vmap, torch.func.grad) in a module are not there"
+            self.refuse(name, why, place)
+            return self.hold(ForeignValue(ForeignType((), "float32")))
         return value if isinstance(value, int | float | bool) else None
 
     # Ops.
@@ -152,14 +159,15 @@ class TorchReader(NodeTape):
         made = None if self.knows(name) else decomposed(op, node)
         if made is not None:
             return self._decomposed(made, op, args, kwargs, place)
-        arguments = named_arguments(op, args, kwargs)
+        given = named_arguments(op, args, kwargs)
+        arguments = {key: value for key, value in given.items() if key != "out"}
         is_named = isinstance(value, (list, tuple))
         used = _used(node) if is_named else [0]
         types = [self._type(name, v, place) for k, v in enumerate(_results(value)) if k in used]
         params = {"function": self.stand_in} if name == STAND_IN else {}
         results = self._emit(name, arguments, types, used, place, **params)
         if written:
-            return self._written(arguments[written[0]], results[0], place, name)
+            return self._written(given[written[0]], results[0], place, name)
         if name in _STATE:
             self._write_state(name, arguments, place)
         held = self._held(node, name, results, used, args, kwargs, place)

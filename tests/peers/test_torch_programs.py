@@ -387,6 +387,10 @@ def test_bad_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
         trace(Assigns(), x)
     with pytest.raises(gradir.GradirError, match=r"use gradir\.interop\.torch\.functional"):
         gradir.jit(lambda y: differentiable(nn.ReLU())(y))(x.numpy())
+    with pytest.raises(
+        ImportedProgramError, match=r"transformations \(torch\.vmap, .* are not there"
+    ):
+        trace(module_of(torch.vmap(lambda x: x.sin())), x)
     with pytest.raises(ImportedProgramError, match=r"torch.export gives up Module: "):
         trace(module_of(lambda x: x if x.sum() > 0 else -x), x)
     with pytest.raises(

@@ -151,6 +151,38 @@ class RunningSum(nn.Module):
         return carry, torch.stack(rows)
 
 
+class Rows(nn.Module):
+    """A function of each row."""
+
+    def forward(self, x: Any) -> Any:
+        return _loops.map(lambda row: row.sin() * row.sum(), x)
+
+    def one_by_one(self, x: Any) -> Any:
+        return torch.stack([row.sin() * row.sum() for row in x])
+
+
+class Heads(nn.Module):
+    """Attention with all that it returns."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.MultiheadAttention(8, 2, batch_first=True, add_bias_kv=True)
+
+    def forward(self, x: Any) -> Any:
+        return self.layer(x, x, x, average_attn_weights=False)
+
+
+class Cells(nn.Module):
+    """Steps of recurrent layers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gru, self.lstm = nn.GRUCell(3, 4), nn.LSTMCell(4, 3, bias=False)
+
+    def forward(self, x: Any) -> Any:
+        return self.lstm(self.gru(x))
+
+
 class InPlace(nn.Module):
     """Writes in place: to views, by masks and places, of buffers, and without gradients."""
 
@@ -292,6 +324,34 @@ CASES: dict[str, TorchCase] = {
         Newton, lambda: (floats(3).abs() + 0.5,), rtol=1e-9, reference=Newton.root),
     "cond": TorchCase(Branches, lambda: (floats(2, 3),), reference=Branches.chosen),
     "scan": TorchCase(RunningSum, lambda: (floats(5, 2),), reference=RunningSum.one_by_one),
+    "map": TorchCase(Rows, lambda: (floats(5, 2),), reference=Rows.one_by_one),
+    "heads": TorchCase(Heads, lambda: (floats(2, 5, 8),), orders=1),
+    "cells": TorchCase(Cells, lambda: (floats(2, 3),), orders=1),
+    "transformer": TorchCase(
+        lambda: nn.Transformer(8, 2, 1, 1, 16, dropout=0.0),
+        lambda: (floats(5, 2, 8), floats(4, 2, 8)),
+        orders=1,
+    ),
+    "spectral norm": TorchCase(
+        lambda: nn.utils.parametrizations.spectral_norm(nn.Linear(3, 4)),
+        lambda: (floats(2, 3),),
+        orders=1,
+    ),
+    # PyTorch's second derivative is not that of differences: -1.42 where they have -2.65
+    "weight norm": TorchCase(
+        lambda: nn.utils.parametrizations.weight_norm(nn.Linear(3, 4)),
+        lambda: (floats(2, 3),),
+        orders=1,
+    ),
+    "super resolution": TorchCase(
+        sequential(
+            lambda: nn.Conv2d(2, 8, 3),
+            lambda: nn.PixelShuffle(2),
+            lambda: nn.Upsample(scale_factor=1.5, mode="bicubic"),
+        ),
+        lambda: (floats(1, 2, 5, 5),),
+        orders=1,
+    ),
     "batch norm": TorchCase(
         sequential(lambda: nn.BatchNorm1d(3), dense(3, 2)), lambda: (floats(6, 3),)
     ),

@@ -58,6 +58,7 @@ RULES.refuse(
     *("flex_attention", "flex_attention_backward"),
 )
 RULES.refuse("there is no factorization of this kind", "geqrf", "ormqr", "linalg_ldl_factor_ex")
+RULES.refuse("it is a scan of rows by another transformation; call scan", "associative_scan")
 RULES.refuse("bins depend on values", "histogramdd", "_histogramdd_bin_edges", "histogram")
 RULES.refuse("the bits of floats are not at hand", "frexp")
 RULES.refuse("the most frequent element is not there", "mode")

@@ -10,7 +10,6 @@ from gradir.frontends.functions.array_ops import op
 from gradir.frontends.imported.torch_rules.arguments import AtenRules, filled_in
 from gradir.frontends.transforms.branches import cond
 from gradir.frontends.transforms.flow import scan, while_loop
-from gradir.frontends.transforms.scans import associative_scan
 
 RULES = AtenRules()
 
@@ -55,17 +54,12 @@ def _scan(call: Any, *operands: Any) -> Any:
     return [*last, *stacked]
 
 
-@RULES.rule("associative_scan")
-def _associative_scan(call: Any, *operands: Any) -> Any:
+@RULES.rule("map_impl")
+def _map(call: Any, *operands: Any) -> Any:
     rows, consts = _given(call, operands)
     [graph] = call.graphs
     body = call.replay.function(graph)
-
-    def join(first: Sequence[Any], second: Sequence[Any]) -> list[Any]:
-        # the graph is of one element; rows are joined one by one
-        return list(body(*first, *second, *consts))
-
-    return associative_scan(join, list(rows), axis=0)
+    return list(scan(lambda carry, row: (carry, list(body(*row, *consts))), [], list(rows))[1])
 
 
 @RULES.rule("gradir.autograd_function", note="by its gradir function, of custom_vjp=")

@@ -52,7 +52,8 @@ def _leaky_relu(call: Any, x: Any, negative_slope: float = 0.01) -> Any:
 
 @RULES.aten("elu")
 def _elu(call: Any, x: Any, alpha: float = 1, scale: float = 1, input_scale: float = 1) -> Any:
-    below = op.multiply(op.expm1(op.multiply(op.minimum(x, 0), input_scale)), alpha * scale)
+    low = gnp.where(op.greater(x, 0), converted(0, element(x)), x)
+    below = op.multiply(op.expm1(op.multiply(low, input_scale)), alpha * scale)
     return gnp.where(op.greater(x, 0), op.multiply(x, scale), below)
 
 

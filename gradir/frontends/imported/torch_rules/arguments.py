@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Any, TypeAlias, cast
 
+import numpy as np
+
 from gradir.dialects.array.creation import numpy_dtype
 from gradir.dialects.base.shapes import is_bool, is_float
 from gradir.frontends.functions.lattice import element_at, join
@@ -162,7 +164,15 @@ def alike(*operands: Any, floating: bool = False) -> list[Any]:
 
 def typed(call: Any, *operands: Any) -> list[Any]:
     """Operands in the type of the result; None as it is."""
-    return [None if o is None else converted(o, call.element) for o in operands]
+    return [None if o is None else converted(wrapped(o, call.element), call.element)
+            for o in operands]  # fmt: skip
+
+
+def wrapped(operand: Any, kind: Any) -> Any:
+    """A Python integer as one of a type, modulo its range; other operands as they are."""
+    if isinstance(operand, bool) or not isinstance(operand, int) or is_float(kind) or is_bool(kind):
+        return operand
+    return int(np.asarray(operand).astype(numpy_dtype(kind)))
 
 
 def axes_of(x: Any, dim: Any) -> tuple[int, ...]:

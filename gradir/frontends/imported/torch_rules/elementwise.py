@@ -18,6 +18,7 @@ from gradir.frontends.imported.torch_rules.arguments import (
     common_kind,
     is_whole,
     typed,
+    wrapped,
 )
 from gradir.frontends.tracing.spec import ELEMENTS
 from gradir.frontends.tracing.tracing import element
@@ -141,7 +142,12 @@ def _rest(call: Any, x: Any, other: Any) -> Any:
     x, other = typed(call, x, other)
     if not is_float(element(x)):
         return op.remainder(x, other)
-    return x - other * _whole_quotient(x, other)
+    # exact, as by fmod, and with its sign turned
+    made = gnp.fmod(x, other)
+    is_other = op.logical_and(
+        op.not_equal(made, 0), op.not_equal(op.less(made, 0), op.less(other, 0))
+    )
+    return gnp.where(is_other, op.add(made, other), made)
 
 
 @RULES.aten("fmod", note="the sign of the dividend")
@@ -216,7 +222,7 @@ def _compared(function: Function) -> Function:
         number = other if isinstance(other, int | float) else None
         if number is not None and not is_bool(kind):
             x = x if not is_bool(element(x)) else converted(x, kind)
-            return converted(function(x, number), call.element)
+            return converted(function(x, wrapped(number, kind)), call.element)
         return converted(function(converted(x, kind), converted(other, kind)), call.element)
 
     return rule

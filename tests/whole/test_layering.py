@@ -276,6 +276,7 @@ ROOMS = {
             "caffe2",
             "imported",
             "imported.jax_rules",
+            "imported.torch_rules",
         ),
     ),
 }

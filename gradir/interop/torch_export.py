@@ -1,7 +1,8 @@
 """PyTorch's modules as exported programs, and these as foreign graphs with named arguments.
 
 torch.export calls the forward of a torch.autograd.Function and forgets its backward: while it runs,
-such calls are refused, or given to a gradir function by an op of our own.
+such calls are refused, or given to a gradir function by an op of our own. It forgets hooks that
+change gradients, too; modules that have some are refused.
 """
 
 from __future__ import annotations
@@ -74,9 +75,11 @@ def exported(
 ) -> Any:
     """The program of a module for arguments, undecomposed."""
     require_version()
+    _require_no_module_hooks(module)
     with (
         _LOCK,
         _autograd_functions(functions) as found,
+        _tensor_hooks() as hooks,
         warnings.catch_warnings(record=True) as told,
     ):
         warnings.simplefilter("always")
@@ -94,8 +97,43 @@ def exported(
             ) from error
     if found:
         raise _of_functions(found)
+    if hooks:
+        raise refusal(f"PyTorch: {_HOOKS} register_hook {_LOST}", ImportedProgramError, hooks[0])
     _require_no_assignment(module, [str(warning.message) for warning in told])
     return program
+
+
+# Hooks.
+
+_HOOKS = "the hook of a gradient by"
+_LOST = "is lost in torch.export; a gradir.custom_vjp changes a gradient"
+
+
+def _require_no_module_hooks(module: Any) -> None:
+    """ImportedProgramError for a module, or one inside, with hooks on its backward."""
+    for name, inner in module.named_modules() if isinstance(module, torch.nn.Module) else ():
+        if inner._backward_hooks or inner._backward_pre_hooks:
+            where = f"{type(inner).__name__} {name}".strip()
+            raise refused(
+                f"{where}: {_HOOKS} register_full_backward_hook or _pre_hook {_LOST}",
+                ImportedProgramError,
+            )
+
+
+@contextmanager
+def _tensor_hooks() -> Generator[list[Any]]:
+    """The places where forward registers hooks on tensors."""
+    original, found = torch.Tensor.register_hook, list[Any]()
+
+    def register_hook(self: Any, hook: Any) -> Any:
+        found.append(place_of_user(folder_of(torch)))
+        return original(self, hook)
+
+    torch.Tensor.register_hook = register_hook
+    try:
+        yield found
+    finally:
+        torch.Tensor.register_hook = original
 
 
 def _same(tensor: Any) -> Any:

@@ -283,6 +283,21 @@ def test_functions_of_autograd() -> None:
     torch.testing.assert_close(torch.autograd.grad(y.sum(), x)[0], torch.full((3,), 7.0))
 
 
+def test_hooks_of_gradients_are_refused() -> None:
+    def scaled(x: Any) -> Any:
+        y = x * 2
+        y.register_hook(lambda ct: ct * 100)
+        return y * y
+
+    x = torch.randn(3, requires_grad=True)
+    with pytest.raises(ImportedProgramError, match="hook of a gradient by register_hook is lost"):
+        differentiable(module_of(scaled))(x)
+    module = torch.nn.Sequential(torch.nn.Linear(3, 3))
+    module[0].register_full_backward_hook(lambda m, given, out: (given[0] * 10,))
+    with pytest.raises(ImportedProgramError, match="Linear 0: the hook of a gradient by"):
+        differentiable(module)(x)
+
+
 def test_exported_programs(tmp_path: Path) -> None:
     module, x = Mlp().double(), torch.randn(4, 3, dtype=torch.float64)
     file = tmp_path / "mlp.pt2"

@@ -42,7 +42,7 @@ all-tests: $(INSTALLED)
 
 test-peers: $(PEERS) ## Compare every op and optimizer with PyTorch, JAX and optax, and test interop (installs them)
 	$(PYTEST) tests/peers
-	$(PYTEST) tests/whole/test_readme.py tests/whole/test_examples.py -k "interop or jax"
+	$(PYTEST) tests/whole/test_readme.py tests/whole/test_examples.py -k "interop or jax or torch"
 
 check: $(INSTALLED) ## Run the fast checks, under 90 seconds: style, types, the tests that are not slow
 	@$(MAKE) --no-print-directory --jobs=2 lint fast-tests
@@ -72,7 +72,7 @@ docs: $(INSTALLED) ## Write the op reference anew and run the code in README.md 
 	$(RUN) -m gradir.tools.gen_op_reference
 	$(RUN) -m gradir.tools.gen_numpy_page
 	$(RUN) -m gradir.tools.gen_loops_page
-	$(RUN) -m gradir.tools.gen_jax_page
+	$(RUN) -m gradir.tools.gen_imported_pages
 	$(RUN) -m gradir.tools.gen_proofs_page
 	$(RUN) -m gradir.tools.gen_decisions_index
 	$(RUN) -m gradir.tools.gen_house_map

@@ -13,7 +13,7 @@ import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -40,8 +40,10 @@ fn cost(rate, loan) {
 """
 
 TOKEN = re.compile(r"\s+|#.*|(\d+\.?\d*(?:[eE][-+]?\d+)?|\w+|[<>=!]=|[-+*/(){}=<>,])|(.)")
-FUNCTIONS = {"abs": body.absolute, "sin": body.sin, "cos": body.cos, "exp": body.exp,
-             "log": body.log, "sqrt": body.sqrt, "tanh": body.tanh}  # fmt: skip
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "abs": body.absolute, "sin": body.sin, "cos": body.cos, "exp": body.exp,
+    "log": body.log, "sqrt": body.sqrt, "tanh": body.tanh,
+}  # fmt: skip
 COMPARISONS: dict[str, Callable[[Value, Value], Value]] = {
     "<": lambda a, b: a < b, "<=": lambda a, b: a <= b, ">": lambda a, b: a > b,
     ">=": lambda a, b: a >= b, "==": lambda a, b: a.equal(b), "!=": lambda a, b: a.not_equal(b),

@@ -77,6 +77,7 @@ _LAZY = {
     "interpret": "gradir.api",
     "parse": "gradir.api",
     "register_host_function": "gradir.api",
+    "compat": "gradir.compat",
     "build": "gradir.build",
     "plugins": "gradir.plugins",
     "register_dialect": "gradir.plugins",
@@ -208,6 +209,7 @@ if TYPE_CHECKING:
 # JAX's and autograd's names of what has another one here.
 _ELSEWHERE = {
     "lax": "scan, while_loop, fori_loop, cond, switch, map and associative_scan are gradir's own, "
+    "gradir.compat.lax has JAX's names, "
     "slices are gradir.numpy.dynamic_slice, stop_gradient is gradir.no_grad",
     "stop_gradient": "gradir.no_grad",
     "remat": "gradir.checkpoint",

@@ -21,7 +21,7 @@ from gradir.dialects.building.kinds import (
     UnaryOp,
     require_elements,
 )
-from gradir.frontends.building import FunctionBuilder, ModuleBuilder, location, type_of
+from gradir.frontends.building.builder import FunctionBuilder, ModuleBuilder, location, type_of
 
 __all__ = [
     "Attributes",

@@ -26,9 +26,11 @@ from xdsl.context import Context
 from xdsl.ir import Attribute, Dialect, Operation, TypeAttribute
 from xdsl.passes import ModulePass
 
+from gradir.builtin import builtin_dialects, builtin_passes, own_dialects
 from gradir.dialects.base import op_rules
 from gradir.dialects.base.interfaces import TensorOp
 from gradir.errors import ArgumentError, ArgumentTypeError, GradirError
+from gradir.universe import loaded_universes
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -108,9 +110,7 @@ def _require_free(what: str, kind: str, name: str) -> None:
 
 
 def _builtin(kind: str) -> Mapping[str, Any]:
-    from gradir import registry
-
-    return registry.builtin_dialects() if kind == "dialect" else registry.builtin_passes()
+    return builtin_dialects() if kind == "dialect" else builtin_passes()
 
 
 def register_rule(
@@ -235,9 +235,7 @@ def op_class_of(name: str) -> type[TensorOp]:
 
 @cache
 def _own_ops() -> dict[str, type[Operation]]:
-    from gradir import registry
-
-    return {op.name: op for thunk in registry.own_dialects().values() for op in thunk().operations}
+    return {op.name: op for thunk in own_dialects().values() for op in thunk().operations}
 
 
 # Entry points.
@@ -280,8 +278,6 @@ def _offered(kind: str, group: str, wanted: type) -> Iterator[tuple[str, str, Ca
 
 def _universes() -> Iterator[tuple[str, Any]]:
     """The universes of other packages, those that cannot be imported aside."""
-    from gradir.universe import loaded_universes
-
     for point, universe, error in loaded_universes():
         if error is not None:
             _warn(f"{_owner(point)} is left out: {type(error).__name__}: {error}")

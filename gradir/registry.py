@@ -1,97 +1,45 @@
-"""All dialects and passes by name, imported at first use.
+"""All dialects and passes by name, those of other packages too, imported at first use.
 
 `make_context` gives an xDSL context with every dialect; `parse_passes` reads a pass pipeline.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import fields
 from difflib import get_close_matches
-from importlib import import_module
 from types import NoneType
-from typing import Any, TypeAlias, get_args, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 from xdsl.context import Context
-from xdsl.dialects import get_all_dialects
-from xdsl.ir import Dialect
 from xdsl.passes import ModulePass, PassPipeline, PassPipelineCallbackType
-from xdsl.transforms import get_all_passes
 from xdsl.utils.arg_spec import ArgSpec, ParameterListType, parse_pipeline
 from xdsl.utils.exceptions import ArgSpecParseError
 from xdsl.utils.hints import isa, type_repr
 
+from gradir.builtin import (
+    DIALECTS,
+    PASSES,
+    Dialects,
+    Passes,
+    builtin_dialects,
+    builtin_passes,
+    own_dialects,
+    own_passes,
+)
 from gradir.errors import ArgumentError, GradirError
 from gradir.plugins import PluginContext, plugin_dialects, plugin_passes
 
-Dialects: TypeAlias = dict[str, Callable[[], Dialect]]
-Passes: TypeAlias = dict[str, Callable[[], type[ModulePass]]]
-
-DIALECTS: dict[str, str] = {
-    "array": "gradir.dialects.array:Array",
-    "nn": "gradir.dialects.nn:NN",
-    "grad": "gradir.dialects.grad.dialect:Grad",
-    "comm": "gradir.dialects.comm:Comm",
-    "loopnest": "gradir.dialects.loopnest.loopnest:Loopnest",
-}
-"""gradir's own dialects: name to `module:Dialect object`."""
-
-EXTENDED: dict[str, str] = {"arith": "gradir.dialects.base.elementwise_arith:Arith"}
-"""Dialects of xDSL with gradir's additions, in the same form."""
-
-PASSES: dict[str, str] = {
-    "gradir-allocate-scratch": "gradir.compiler.stage_passes:AllocateScratchPass",
-    "gradir-vmap": "gradir.passes.batch.vmap:VmapPass",
-    "gradir-append-loss": "gradir.passes.training.append_loss:AppendLossPass",
-    "gradir-bufferize": "gradir.passes.buffers.bufferize:BufferizePass",
-    "gradir-shard-state": "gradir.passes.training.shard_state:ShardStatePass",
-    "gradir-data-parallel": "gradir.passes.training.data_parallel:DataParallelPass",
-    "gradir-dce": "gradir.passes.cleanup.dce:DcePass",
-    "gradir-decompose": "gradir.passes.cleanup.decompose:DecomposePass",
-    "gradir-expand-slices": "gradir.passes.lower.expand_slices:ExpandSlicesPass",
-    "gradir-fuse": "gradir.passes.fusion.fuse:FusePass",
-    "gradir-gradient": "gradir.compiler.measured_gradient:MeasuredGradientPass",
-    "gradir-group-rows": "gradir.compiler.stage_passes:GroupRowsPass",
-    "gradir-hoist": "gradir.passes.cleanup.hoist:HoistPass",
-    "gradir-inline": "gradir.passes.cleanup.inline:InlinePass",
-    "gradir-inline-checkpoints": "gradir.passes.recompute.inline_checkpoints:InlineCheckpointsPass",
-    "gradir-lower": "gradir.passes.lower.lower:LowerPass",
-    "gradir-outline-checkpoints": (
-        "gradir.passes.recompute.outline_checkpoints:OutlineCheckpointsPass"
-    ),
-    "gradir-plan-memory": "gradir.passes.buffers.plan_memory:PlanMemoryPass",
-    "gradir-prove-bounds": "gradir.passes.verify.prove_bounds:ProveBoundsPass",
-    "gradir-scalarize": "gradir.passes.lower.scalarize:ScalarizePass",
-    "gradir-schedule": "gradir.passes.fusion.schedule:SchedulePass",
-    "gradir-simplify": "gradir.passes.cleanup.simplify:SimplifyPass",
-    "gradir-specialize": "gradir.compiler.specialize_pass:SpecializePass",
-    "gradir-stages": "gradir.compiler.stage_passes:StagesPass",
-    "gradir-sum-slices": "gradir.passes.lower.sum_slices:SumSlicesPass",
-    "gradir-train-step": "gradir.compiler.measured_step:MeasuredTrainStepPass",
-    "gradir-verify": "gradir.passes.verify.verify:VerifyPass",
-}
-"""gradir's own passes: name to `module:class`."""
-
-
-def own_dialects() -> Dialects:
-    """gradir's dialects by name."""
-    return {name: _load(target) for name, target in DIALECTS.items()}
-
-
-def own_passes() -> Passes:
-    """gradir's passes by name."""
-    return {name: _load(target) for name, target in PASSES.items()}
-
-
-def builtin_dialects() -> Dialects:
-    """gradir's and xDSL's dialects by name; gradir's where both have a name."""
-    extended = {name: _load(target) for name, target in EXTENDED.items()}
-    return get_all_dialects() | extended | own_dialects()
-
-
-def builtin_passes() -> Passes:
-    """gradir's and xDSL's passes by name."""
-    return own_passes() | get_all_passes()
+__all__ = [
+    "DIALECTS",
+    "PASSES",
+    "dialects",
+    "make_context",
+    "own_dialects",
+    "own_passes",
+    "parse_passes",
+    "passes",
+    "syntax_error",
+]
 
 
 def dialects() -> Dialects:
@@ -110,11 +58,6 @@ def make_context(*, allow_unregistered: bool = False) -> Context:
     for name, dialect in builtin_dialects().items():
         context.register_dialect(name, dialect)
     return context
-
-
-def _load(target: str) -> Callable[[], Any]:
-    module, _, attribute = target.partition(":")
-    return lambda: getattr(import_module(module), attribute)
 
 
 def parse_passes(

@@ -20,7 +20,7 @@ from typing import TypeVar
 
 from xdsl.universe import Universe
 
-from gradir.registry import Dialects, Passes, own_dialects, own_passes
+from gradir.builtin import Dialects, Passes, own_dialects, own_passes
 
 T = TypeVar("T")
 

@@ -78,8 +78,8 @@ def executable(
     # only where it is needed, since it takes longer than loading code
     with quick_dataclasses():
         from gradir.compiler.compiler import native_code
-        from gradir.compiler.long_compilations import telling
         from gradir.compiler.pipeline import Machine
+        from gradir.long_compilations import telling
 
     module = make()
     with telling(module, function):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from op_cases import CASES
 
-from gradir.op_checks.checks import check_rows
+from gradir.checking.checks import check_rows
 
 
 @pytest.mark.parametrize("op", sorted({case.op for case in CASES if case.operands}))

@@ -24,11 +24,11 @@ from xdsl.utils.exceptions import VerifyException
 
 import gradir
 from gradir import Module
+from gradir.checking import checks
 from gradir.dialects.array.creation import numpy_dtype
 from gradir.dialects.base.shapes import is_float
 from gradir.dialects.building.kinds import BinaryOp, CompareOp, ElementwiseOp, UnaryOp
 from gradir.errors import GradirError, IndexOutOfRange
-from gradir.op_checks import checks
 
 ACTIVE = [case for case in CASES if is_active(case)]
 case_of = pytest.mark.parametrize("case", CASES, ids=str)

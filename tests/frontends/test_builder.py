@@ -20,6 +20,9 @@ from gradir.testing import check_grads
 CALCULATOR = Path(__file__).parents[2] / "examples" / "calculator.py"
 
 
+sine: Any = body.sin
+
+
 def calculator() -> Any:
     spec = spec_from_file_location("calculator", CALCULATOR)
     assert spec is not None and spec.loader is not None
@@ -36,13 +39,14 @@ def test_tensors_loops_branches_and_calls() -> None:
         x, a = code.arguments["x"], code.arguments["a"]
         [y] = code.repeat(3, [x], lambda i, y: [array.elementwise.SinOp.on(y) + code.here(x)])
         [z] = code.call("half", y)
+
         [b] = code.repeat_while(
             [a],
             lambda b: b > 1.0,
             lambda b: [b / 2.0],
         )
         [c] = code.choose(a > b, lambda: [code.here(a) * code.here(b)], lambda: [code.here(a)])
-        code.returns(z, c, code.here(body.sin(b)))
+        code.returns(z, c, code.here(sine(b)))
     module = builder.module()
     x0, a0 = np.array([0.3, -0.5, 1.1]), 5.0
     y = x0

@@ -32,7 +32,7 @@ from gradir.dialects.base.extent_values import holds
 from gradir.errors import ExecutionError, TraceError, VerifyError
 from gradir.passes.shapes.name_values import conditions_of
 from gradir.symbols import function_named
-from gradir.testing import difference
+from gradir.validation.differences import difference
 
 Check = Callable[[Trial], None]
 Wanted = dict[int | str, str]

@@ -23,7 +23,7 @@ from fuzz.trial import Array, Trial, interpreted, is_float_dtype, random_like
 from fuzz.verdict import judge, refusals_allowed
 from gradir import Module
 from gradir.interpreter.ranks import on_ranks
-from gradir.testing import difference
+from gradir.validation.differences import difference
 
 ALONE = ("native_forward", "native_gradient")
 """The checks that are made of the program for one rank."""

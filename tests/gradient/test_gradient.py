@@ -279,7 +279,7 @@ REFUSED: Mapping[str, tuple[dict[str, Any], str]] = {
     "name": ({"wrt": "v"}, "wrt: no value of @f is named 'v'; names: w, h"),
     "kind": ({"wrt": [1.5]}, "wrt: expected an index or a name, got 1.5"),
     "of": ({"of": 2}, "of: @f has 2 results, got index 2"),
-    "of name": ({"of": ["x"]}, "of: no value of @f is named 'x'; names: w, h"),
+    "of name": ({"of": ["q"]}, "of: no value of @f is named 'q'; names: w, h"),
 }
 
 

@@ -19,7 +19,7 @@ from gradir import Module
 from gradir.errors import GradirError
 from gradir.passes.cleanup.decompose import is_taken_apart
 from gradir.symbols import function_named
-from gradir.testing import difference
+from gradir.validation.differences import difference
 
 ACTIVE = [case for case in CASES if is_active(case)]
 

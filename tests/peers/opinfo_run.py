@@ -35,11 +35,15 @@ class Outcome:
         return self.passed + len(self.refused) + len(self.wrong) + len(self.other)
 
 
-def samples_of(op: Any, most: int) -> list[Any]:
-    """At most `most` float64 samples, spread over all."""
+def samples_of(op: Any, most: int, dtype: Any = torch.float64) -> list[Any]:
+    """At most `most` samples, spread over all."""
     torch.manual_seed(0)
     np.random.seed(0)
-    found = list(op.sample_inputs("cpu", torch.float64, requires_grad=op.supports_autograd))
+    found = list(
+        op.sample_inputs(
+            "cpu", dtype, requires_grad=dtype.is_floating_point and op.supports_autograd
+        )
+    )
     step = max(1, -(-len(found) // most))
     return [s for s in found[::step] if _size(s) <= LARGEST]
 
@@ -65,7 +69,7 @@ def run(op: Any, mapping: Any, most: int) -> Outcome:
 
 
 def _run_sample(ours: Any, theirs: Any, sample: Any, is_native: bool, outcome: Outcome) -> None:
-    text = _text(sample)
+    text = text_of(sample)
     try:
         differences = list(Comparison(ours, theirs, sample).differences(is_native))
     except NotImplementedError as error:
@@ -80,7 +84,7 @@ def _run_sample(ours: Any, theirs: Any, sample: Any, is_native: bool, outcome: O
             outcome.passed += 1
 
 
-def _text(sample: Any) -> str:
+def text_of(sample: Any) -> str:
     def shown(t: Any) -> Any:
         return f"{'x'.join(map(str, t.shape)) or '0d'}"
 
@@ -122,7 +126,7 @@ class Comparison:
         for k, (one, other) in enumerate(zip(found, results, strict=True)):
             wanted = array_of(other) if isinstance(other, torch.Tensor) else other
             if not close(one, wanted):
-                yield f"result {k} is {_short(one)}, theirs {_short(wanted)}"
+                yield f"result {k} is {short_text(one)}, theirs {short_text(wanted)}"
                 return
         yield from self._gradients(primals, found, results, is_native)
 
@@ -155,17 +159,17 @@ class Comparison:
 
         module = gradir.trace(chosen, *primals)
         ours = gradir.interpret(module.gradient("chosen", mode="vjp"), "chosen_vjp", *primals, *cts)
-        yield from _compared("gradient", ours[len(places) :], theirs)
+        yield from compared("gradient", ours[len(places) :], theirs)
         if is_native:
             _, push = gradir.vjp(chosen, *primals)
-            yield from _compared("native gradient", push(tuple(cts)), theirs)
+            yield from compared("native gradient", push(tuple(cts)), theirs)
 
 
-def _compared(what: str, ours: Sequence[Any], theirs: Sequence[Any]) -> Iterator[str]:
+def compared(what: str, ours: Sequence[Any], theirs: Sequence[Any]) -> Iterator[str]:
     for k, (one, other) in enumerate(zip(ours, theirs, strict=True)):
         wanted = np.zeros_like(one) if other is None else array_of(other.to_dense())
         if not close(one, wanted):
-            yield f"{what} {k} is {_short(one)}, theirs {_short(wanted)}"
+            yield f"{what} {k} is {short_text(one)}, theirs {short_text(wanted)}"
 
 
 def close(found: Any, expected: Any) -> bool:
@@ -180,6 +184,6 @@ def close(found: Any, expected: Any) -> bool:
     return np.allclose(one, other, least, least * scale, equal_nan=True)
 
 
-def _short(value: Any) -> str:
+def short_text(value: Any) -> str:
     array = np.asarray(value)
     return f"{array.shape} {np.array2string(array.ravel()[:6], precision=5, separator=',')}"

@@ -41,15 +41,15 @@ from op_references import (
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, f64, i64
 from xdsl.ir import Attribute
 
+from gradir.checking.case import ELEMENTS as ELEMENTS
+from gradir.checking.case import OpCase as Case
+from gradir.checking.case import Operand
 from gradir.dialects import array, comm, nn
 from gradir.dialects.base.attributes import Plain
 from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.base.shapes import tensor
 from gradir.dialects.comm.messages import BarrierOp, RecvOp, SendOp
 from gradir.dialects.grad import dialect as grad
-from gradir.op_checks.case import ELEMENTS as ELEMENTS
-from gradir.op_checks.case import OpCase as Case
-from gradir.op_checks.case import Operand
 
 # Those that need a second rank, or have no result, have tests of their own.
 _PAIRED = (SendOp, RecvOp, BarrierOp)

@@ -1,9 +1,8 @@
-"""The programs of gradir.op_checks, under the name that tests have for them."""
+"""The programs of gradir.checking, under the name that tests have for them."""
 
-from gradir.op_checks.programs import (
+from gradir.checking.programs import (
     ELEMENT_OF,
     Array,
-    Batch,
     assert_close,
     bits_of,
     function,
@@ -16,6 +15,7 @@ from gradir.op_checks.programs import (
     run_native,
     shared_operands,
 )
+from gradir.checking.programs import CompiledTogether as Batch
 
 __all__ = [
     "ELEMENT_OF",

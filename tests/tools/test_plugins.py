@@ -120,7 +120,7 @@ def test_names_that_are_taken() -> None:
     with pytest.raises(ArgumentError, match=r"needs a name as .dialect\.op."):
         gradir.register_op(type("Nameless", (UnaryOp,), {}))
     with pytest.raises(ArgumentTypeError, match="expected a class of ops, got 3"):
-        gradir.register_op(3)  # pyrefly: ignore[bad-argument-type]
+        gradir.register_op(3)  # pyrefly: ignore[bad-specialization]
     first = gradir.register_op(softsign("sixth.softsign"))
     again = gradir.register_op(softsign("sixth.softsign"))  # of the same name, as in a notebook
     assert plugins.op_class_of("sixth.softsign") is again is not first

@@ -201,6 +201,21 @@ def test_interop_torch(tmp_path: Path) -> None:
         assert "found: friction 0.350, length 1.700" in output
 
 
+def test_torch_memory(tmp_path: Path) -> None:
+    """A PyTorch module trains within half its memory; `make test-peers` runs it with PyTorch."""
+    output = run_with("torch", "torch_memory.py", tmp_path)
+    if output is not None:
+        kept = re.search(r"([\d.]+) MB by PyTorch, ([\d.]+) MB by gradir", output)
+        assert kept is not None and float(kept[2]) <= float(kept[1]) / 2
+
+
+def test_torch_library(tmp_path: Path) -> None:
+    """A library has a module's gradient; `make test-peers` runs it with PyTorch."""
+    output = run_with("torch", "torch_library.py", tmp_path)
+    if output is not None:
+        assert "after 200 steps by the library: loss 0.0" in output
+
+
 def test_interop_jax(tmp_path: Path) -> None:
     """JAX fits through a while loop; `make test-peers` runs it with JAX."""
     output = run_with("jax", "interop_jax.py", tmp_path)

@@ -157,12 +157,15 @@ def test_what_a_small_program_does_not_load() -> None:
 
 # The rooms of gradir/, the lowest first: a room imports from those before it, and from itself.
 GRADIR_ROOMS = (
-    *("diagnostics", "errors", "checks", "forking", "gc_pause", "registry", "universe", "symbols"),
+    *("nearest", "diagnostics", "errors", "checks", "forking", "gc_pause", "builtin", "universe"),
+    *("plugins", "registry", "symbols", "long_compilations"),
     *("cache", "text", "codegen", "runtime", "interpreter", "validation", "compiler", "explain"),
     *("profiling", "api"),
     *(
         "frontends",
         "aot",
+        "build",
+        "checking",
         "numpy",
         "nn",
         "scipy",
@@ -173,8 +176,9 @@ GRADIR_ROOMS = (
         "tree",
         "testing",
         "interop",
+        "compat",
     ),
-    "__init__",
+    *("__init__", "__main__"),
 )
 
 
@@ -261,6 +265,7 @@ ROOMS = {
     "gradir/frontends": (
         *(
             "tracing",
+            "building",
             "functions",
             "transforms",
             "scipy",
@@ -271,6 +276,7 @@ ROOMS = {
             "caffe2",
             "imported",
             "imported.jax_rules",
+            "imported.torch_rules",
         ),
     ),
 }

@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PACKAGED = ("gradir", "dialects", "passes", "tools")
-METADATA = ("pyproject.toml", "README.md", "LICENSE", "NOTICE")
+METADATA = ("pyproject.toml", "setup.py", "README.md", "LICENSE", "NOTICE")
 
 
 def run(*command: str | Path, cwd: Path) -> str:
@@ -114,3 +114,29 @@ def test_source_archive_builds_the_same_wheel(
     rebuilt = build_wheel(unpacked, tmp_path / "wheel")
     with zipfile.ZipFile(wheel) as first, zipfile.ZipFile(rebuilt) as second:
         assert sorted(first.namelist()) == sorted(second.namelist())
+
+
+def test_an_editable_install_is_a_path(source: Path, tmp_path: Path) -> None:
+    """Type checkers follow a path, and no hook of imports."""
+    program = f"from setuptools import build_meta; build_meta.build_editable({str(tmp_path)!r})"
+    run(sys.executable, "-c", program, cwd=source)
+    (made,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(made) as archive:
+        names = [name for name in archive.namelist() if ".dist-info/" not in name]
+        (path,) = (n for n in names if n.endswith(".pth"))
+        assert names == [path] and archive.read(path).decode().strip() == str(source)
+
+
+def test_a_clone_without_links_says_so(source: Path, tmp_path: Path) -> None:
+    """It has files in their place, as git writes them without core.symlinks."""
+    copy = tmp_path / "clone"
+    shutil.copytree(source, copy, symlinks=True)
+    for name in ("dialects", "tools"):
+        (copy / "gradir" / name).unlink()
+        (copy / "gradir" / name).write_text(f"../{name}")
+    program = "from setuptools import build_meta; build_meta.build_wheel('out')"
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, cwd=copy, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert "gradir/dialects, gradir/tools must be symbolic links" in done.stderr + done.stdout
+    assert "git config core.symlinks true" in done.stderr + done.stdout

@@ -40,6 +40,9 @@ def _collect(graph: ForeignGraph, table: RuleTable, found: Refusals, seen: set[i
 
 
 def _check_node(node: ForeignNode, table: RuleTable, found: Refusals) -> None:
+    if node.refused:
+        found.add(node.op, node.refused, node.place)
+        return
     if node.op not in table.rules:
         found.add(node.op, table.absent.get(node.op, _NO_RULE), node.place)
         return

@@ -60,6 +60,7 @@ class ForeignNode:
     effect: str = ""
     variable: str | None = None
     kept: bool = False
+    refused: str = ""
 
 
 @dataclass(eq=False, frozen=True)
@@ -111,7 +112,12 @@ def live_nodes(nodes: Sequence[ForeignNode], outputs: Sequence[Operand]) -> list
     needed = {id(value) for value in outputs}
     found: list[ForeignNode] = []
     for node in reversed(nodes):
-        if node.effect or not node.results or any(id(r) in needed for r in node.results):
+        if (
+            node.effect
+            or node.refused
+            or not node.results
+            or any(id(r) in needed for r in node.results)
+        ):
             needed.update(map(id, node.operands))
             found.append(node)
     return found[::-1]

@@ -1,6 +1,6 @@
 """Tables of rules: for each op of a system the function of traced arrays that it is, or why not.
 
-docs/jax.md is written from one.
+docs/jax.md and docs/torch.md are written from them.
 """
 
 from __future__ import annotations

@@ -37,33 +37,33 @@ def call_user(what: str, function: Callable[..., Any], *args: Any, **kwargs: Any
     except TypeError as error:
         raise _refused(what, bare, len(given) + len(named), error) from None
     try:
-        return _called(function, args, kwargs)
-    except TypeError as error:
-        # NumPy raises one of its own where an extent says that it has no number
-        refused = _unknown.error
-        if refused is not None and _is_at(error, refused):
-            raise refused from None
-        if _OF_OBJECTS.search(str(error)) and not isinstance(error, TraceError):
-            raise refusal(f"{error}; {_HOLDS}", place=place_of_error(error)) from error
-        raise
-    except ValueError as error:
-        # of NumPy, where an array of its own is assigned a traced number
-        if isinstance(error.__cause__, TraceError):
-            raise error.__cause__ from None
-        if "read-only" in str(error):
-            error.add_note("numpy.asarray(x) of a traced x is read-only: write numpy.array(x)")
-        raise
-
-
-def _called(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The result; errors of SciPy's functions on traced arrays name what to call in their place."""
-    try:
         return function(*args, **kwargs)
     except Exception as error:
-        refused = scipy_refusal(error) if "scipy" in sys.modules else None
-        if refused is None:
+        explained = _explained(error)
+        if explained is None:
             raise
-        raise refused from error
+        raise explained[0] from explained[1]
+
+
+def _explained(error: Exception) -> tuple[Exception, Exception | None] | None:
+    """A clearer error for one of NumPy or SciPy on traced arrays, and its cause; else None."""
+    refused = scipy_refusal(error) if "scipy" in sys.modules else None
+    if refused is not None:
+        return refused, error
+    if isinstance(error, TypeError):
+        # NumPy raises one of its own where an extent says that it has no number
+        unknown = _unknown.error
+        if unknown is not None and _is_at(error, unknown):
+            return unknown, None
+        if _OF_OBJECTS.search(str(error)) and not isinstance(error, TraceError):
+            return refusal(f"{error}; {_HOLDS}", place=place_of_error(error)), error
+    if isinstance(error, ValueError):
+        # of NumPy, where an array of its own is assigned a traced number
+        if isinstance(error.__cause__, TraceError):
+            return error.__cause__, None
+        if "read-only" in str(error):
+            error.add_note("numpy.asarray(x) of a traced x is read-only: write numpy.array(x)")
+    return None
 
 
 def _signature_of(function: Callable[..., Any]) -> inspect.Signature | None:

@@ -7,19 +7,20 @@ order of differentiation.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.func import CallOp, FuncOp
 
 from gradir.dialects.base.diagnostics import PassError
 from gradir.dialects.grad.custom_vjp import CustomVjpOp
 from gradir.forking import RenewedLock
 from gradir.frontends.tracing.tracing import Trace, tracing
+from gradir.passes.analysis.activity import analyze
 from gradir.passes.analysis.call_graph import callees_first, functions_by_name, uses_in
 from gradir.passes.analysis.edits import erase
-from gradir.passes.shapes.specialize import declarations, reachable
+from gradir.passes.shapes.specialize import declarations, references
 
 Rule = Callable[[Trace], Sequence[str]]
 """Traces a rule into a trace: the names of all functions that grad.custom_vjp declares."""
@@ -32,19 +33,20 @@ class LaterRules:
     trace: Trace
     _lock: RenewedLock = field(default_factory=RenewedLock, repr=False)
 
-    def define(self, module: ModuleOp, function: str) -> None:
+    def define(self, module: ModuleOp, function: str, wrt: Sequence[int] | None = None) -> None:
         """Add the rules to a module that the derivative of @function needs.
 
-        They are those of functions that it calls, or that their own rules call.
+        They are the rules of functions that it calls, or that rules there call, with arguments
+        that depend on the arguments `wrt` of @function, by default on any.
         """
         if not any(not op.has_rules for op in declarations(module).values()):
             return
         running = tracing()
         if running is not None and running.rules is self.trace.rules:
-            _define(_named(function, running), module, function)
+            _define(_named(function, running), module, function, wrt)
             return
         with self._lock:
-            _define(_named(function, self.trace), module, function)
+            _define(_named(function, self.trace), module, function, wrt)
 
 
 def _named(function: str, outer: Trace) -> Trace:
@@ -54,12 +56,13 @@ def _named(function: str, outer: Trace) -> Trace:
     return made
 
 
-def _define(trace: Trace, module: ModuleOp, function: str) -> None:
+def _define(trace: Trace, module: ModuleOp, function: str, wrt: Sequence[int] | None) -> None:
     functions, declared = functions_by_name(module), declarations(module)
     if function not in functions:
         return  # refused by who asked
     root = functions[function]
-    for name in [f.sym_name.data for f in reachable(functions, declared, root)]:
+    places = range(len(root.args)) if wrt is None else wrt
+    for name in _active_functions(functions, declared, root, places):
         op = declared.get(name)
         if op is None or op.has_rules:
             continue
@@ -70,6 +73,45 @@ def _define(trace: Trace, module: ModuleOp, function: str) -> None:
         module.body.block.insert_op_after(copy, op)
         erase(op)
         _add(trace, module, root, rules.names)
+
+
+def _active_functions(
+    functions: Mapping[str, FuncOp],
+    declared: Mapping[str, CustomVjpOp],
+    root: FuncOp,
+    wrt: Sequence[int],
+) -> list[str]:
+    """The names of a function, of functions that it calls with arguments that depend on `wrt`, and
+    of rules of these and functions that the rules call."""
+    found: dict[tuple[str, frozenset[int]], None] = {}
+    pending = [(root.sym_name.data, frozenset(wrt))]
+    while pending:
+        name, places = pending.pop()
+        function = functions.get(name)
+        if (name, places) in found or function is None:
+            continue
+        found[name, places] = None
+        if name in declared:
+            rules = [functions[rule] for rule in declared[name].names[1:]]
+            pending += [(r.sym_name.data, frozenset(range(len(r.args)))) for r in rules]
+        pending += _active_calls(function, places)
+    return list(dict.fromkeys(name for name, _ in found))
+
+
+def _active_calls(function: FuncOp, wrt: Container[int]) -> list[tuple[str, frozenset[int]]]:
+    """The functions that one calls with arguments that depend on some of its own, and which."""
+    if function.is_declaration:
+        return []
+    block, calls = function.body.block, list[tuple[str, frozenset[int]]]()
+    arguments = [arg for k, arg in enumerate(block.args) if k in wrt]
+    varied = analyze(block, arguments, (), lambda op: None).varied
+    for op, name in references(function):
+        # an op that is no call yet is a derivative, by any argument
+        whole = not isinstance(op, CallOp)
+        places = frozenset(k for k, o in enumerate(op.operands) if whole or o in varied)
+        if places:
+            calls.append((name, places))
+    return calls
 
 
 def declaration_of(trace: Trace, name: str) -> CustomVjpOp | None:

@@ -101,7 +101,7 @@ def _is_traced(value: object) -> bool:
 
 
 def _part(frame: FrameType) -> str:
-    """The module of SciPy of a frame: `linalg` of scipy/linalg/_decomp_cholesky.py."""
+    """The module of SciPy of a frame: `linalg` of scipy.linalg._decomp_cholesky."""
     return str(frame.f_globals.get("__name__", "")).split(".")[1:2][0]
 
 

@@ -13,7 +13,6 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from gradir.api import Module
-from gradir.compiler.long_compilations import tracing_time
 from gradir.dialects.base.attribute_names import REQUIRES
 from gradir.dialects.base.extents import assuming
 from gradir.errors import ArgumentTypeError, gradir_errors
@@ -37,6 +36,7 @@ from gradir.frontends.tracing.tracing import Trace, lifted, running
 from gradir.frontends.tracing.trees import Tree, flatten
 from gradir.frontends.tracing.values import Known, Moving
 from gradir.gc_pause import paused_gc
+from gradir.long_compilations import tracing_time
 from gradir.passes.analysis.call_graph import callees_first, uses_in
 from gradir.passes.shapes.name_values import has_symbols
 from gradir.passes.verify.verify import verify, verify_function

@@ -11,7 +11,6 @@ from xdsl.dialects.builtin import f64
 from xdsl.ir import Attribute
 
 from gradir.cache.memory import Store
-from gradir.compiler.long_compilations import tracing_time
 from gradir.forking import RenewedLock
 from gradir.frontends.tracing.default_types import default_element
 from gradir.frontends.tracing.draws import Draws
@@ -24,6 +23,7 @@ from gradir.frontends.tracing.trees import Tree
 from gradir.frontends.transforms.donation import donated, require_not_donated
 from gradir.frontends.transforms.program import Program
 from gradir.frontends.transforms.quick_calls import QuickCalls
+from gradir.long_compilations import tracing_time
 
 MOST_PATHS = 8
 """The paths that are kept for arguments of one kind."""

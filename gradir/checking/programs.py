@@ -15,10 +15,10 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from gradir.api import Module, compile
 from gradir.api import interpret as interpret_module
+from gradir.checking.case import ELEMENTS, OpCase
 from gradir.compiler.tiers import TIERS_VARIABLE
 from gradir.dialects.array.creation import numpy_dtype
 from gradir.dialects.base.shapes import element_of, is_float, shape_of, tensor
-from gradir.op_checks.case import ELEMENTS, OpCase
 from gradir.passes.gradient.gradient import gradient
 from gradir.passes.gradient.requests import DerivativeRequest
 from gradir.passes.verify.verify import verify
@@ -79,7 +79,7 @@ def shared_operands(op: FuncOp, wrt: Sequence[int]) -> Iterator[tuple[FuncOp, li
 
 
 @dataclass
-class Batch:
+class CompiledTogether:
     """Functions that are compiled as one, by a driver that calls each on arguments of its own.
 
     Until then each lies in a module of its own, which is derived and interpreted sooner.

@@ -18,8 +18,18 @@ from xdsl.ir import Attribute, Block, Operation
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from gradir import testing
 from gradir.api import Module, interpret, parse
+from gradir.checking.case import ELEMENTS, Array, OpCase
+from gradir.checking.gradients import check_grads
+from gradir.checking.programs import (
+    CompiledTogether,
+    function,
+    is_active,
+    limits_of,
+    module_of,
+    shared_operands,
+)
+from gradir.checking.programs import interpret as interpreted
 from gradir.dialects.array.creation import numpy_dtype
 from gradir.dialects.base.diagnostics import LocatedError
 from gradir.dialects.base.interfaces import TensorOp
@@ -27,16 +37,6 @@ from gradir.dialects.base.op_rules import is_inactive, vjp_rule
 from gradir.dialects.base.shapes import is_bool, is_float
 from gradir.dialects.base.value import Emitter
 from gradir.dialects.building.kinds import BinaryOp, CompareOp, UnaryOp
-from gradir.op_checks.case import ELEMENTS, Array, OpCase
-from gradir.op_checks.programs import (
-    Batch,
-    function,
-    is_active,
-    limits_of,
-    module_of,
-    shared_operands,
-)
-from gradir.op_checks.programs import interpret as interpreted
 from gradir.passes.batch.vmap import vmap
 from gradir.passes.cleanup.decompose import decompose_block, is_taken_apart
 from gradir.passes.verify.verify import verify
@@ -107,7 +107,7 @@ def check_gradients(case: OpCase) -> None:
 
 def _check_gradients(op: FuncOp, arrays: Sequence[Array], wrt: Sequence[int]) -> None:
     module = Module(module_of(op))
-    testing.check_grads((module, "f"), arrays, order=2, wrt=wrt, atol=1e-8, rtol=1e-8, native=False)
+    check_grads((module, "f"), arrays, order=2, wrt=wrt, atol=1e-8, rtol=1e-8, native=False)
 
 
 def check_halves(case: OpCase) -> None:
@@ -204,9 +204,9 @@ def check_native_half(cases: Sequence[OpCase]) -> None:
         batch_of(cases, ["float16", "bfloat16"], 1).compare()
 
 
-def batch_of(cases: Sequence[OpCase], names: Sequence[str], order: int) -> Batch:
+def batch_of(cases: Sequence[OpCase], names: Sequence[str], order: int) -> CompiledTogether:
     """All cases of an op, as vjps of some order where there is one, in several floating types."""
-    batch = Batch()
+    batch = CompiledTogether()
     for k, case in enumerate(cases):
         for name in names:
             arrays = case.arrays(ELEMENTS[name])
@@ -215,9 +215,9 @@ def batch_of(cases: Sequence[OpCase], names: Sequence[str], order: int) -> Batch
     return batch
 
 
-def _batch_of_shared(case: OpCase) -> Batch:
+def _batch_of_shared(case: OpCase) -> CompiledTogether:
     """The vjps of a case with one value for several operands."""
-    batch = Batch()
+    batch = CompiledTogether()
     arrays = case.arrays(f64)
     source = function(case, arrays, f64)
     for one, kept in shared_operands(source, case.wrt):
@@ -236,7 +236,7 @@ def check_special_numbers(cases: Sequence[OpCase]) -> None:
         return
     if getattr(op, "DOMAIN", "") in ("bool", "integer", "bits"):
         return
-    batch = Batch()
+    batch = CompiledTogether()
     for name, element in ELEMENTS.items():
         if not is_float(element):
             continue
@@ -260,7 +260,7 @@ def special(element: Attribute, *more: float) -> Array:
 
 def check_other_types(cases: Sequence[OpCase]) -> None:
     """Native values on integers and bools, where the op takes them, of its first cases."""
-    batch = Batch()
+    batch = CompiledTogether()
     for k, case in enumerate(cases[:2]):
         for name, element in ELEMENTS.items():
             arrays = case.arrays(f64)

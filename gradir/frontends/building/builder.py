@@ -24,7 +24,7 @@ from xdsl.parser import Parser
 from gradir.api import Module
 from gradir.diagnostics import Sources
 from gradir.dialects.base.value import Emitter, Value
-from gradir.errors import ArgumentError, gradir_errors
+from gradir.errors import ArgumentError, ArgumentTypeError, gradir_errors
 from gradir.frontends.tracing.spec import Spec, spec_of
 from gradir.passes.verify.verify import verify
 from gradir.registry import make_context
@@ -46,7 +46,10 @@ def type_of(given: Type) -> Attribute:
     if isinstance(given, str):
         with gradir_errors(Sources({"<type>": given})):
             return Parser(make_context(), given, "<type>").parse_type()
-    return spec_of(given)[0]
+    found = spec_of(given)
+    if found is None:
+        raise ArgumentTypeError(f"expected a type, got {given!r}")
+    return found[0]
 
 
 class ModuleBuilder:

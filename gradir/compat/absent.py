@@ -1,0 +1,45 @@
+"""Names of JAX that are not in gradir.compat.jax, and what to write in their place."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from gradir.nearest import missing_name
+
+JAX: Mapping[str, str] = {
+    "pmap": "jax.vmap on one machine, gradir.comm on several",
+    "shard_map": "gradir.comm",
+    "sharding": "gradir.comm has ranks",
+    "experimental": "here are stable names; JAX programs as they are: gradir.interop.jax",
+    "extend": "it is JAX's inside; JAX programs as they are: gradir.interop.jax.trace",
+    "export": "gradir.export_library writes shared libraries",
+    "profiler": "gradir.jit(f).profile(*args)",
+    "disable_jit": "calls outside of jit are not compiled as a whole",
+    "pure_callback": "gradir.custom_op",
+    "Device": "all arrays are on the CPU",
+}
+LAX: Mapping[str, str] = {
+    "custom_root": "jax.custom_vjp with a backward function that solves the transposed system",
+    "custom_linear_solve": "jnp.linalg.solve, or jax.custom_vjp with the transposed solve",
+    "psum": "gradir.comm.psum, between ranks",
+    "pmean": "gradir.comm, between ranks",
+    "all_gather": "gradir.comm.all_gather, between ranks",
+    "conv_general_dilated": "gradir.nn.conv1d, conv2d, conv3d, with stride and padding",
+    "reduce_window": "gradir.nn.max_pool2d and avg_pool2d",
+    "gather": "x[indices], jnp.take, jnp.take_along_axis",
+    "scatter": "x.at[indices].set(values)",
+    "scatter_add": "x.at[indices].add(values)",
+    "fft": "there are no complex numbers",
+    "complex": "there are no complex numbers",
+    "linalg": "jnp.linalg",
+}
+
+
+def missing(
+    module: str, absent: Mapping[str, str], known: Callable[[], Iterable[str]]
+) -> Callable[[str], Any]:
+    """The `__getattr__` of a module: each name that is not there says what to write."""
+
+    def __getattr__(name: str) -> Any:
+        raise missing_name(module, name, known(), absent.get(name))
+
+    return __getattr__

@@ -1,0 +1,192 @@
+"""JAX's names and meanings by gradir (docs/compat.md): `from gradir.compat import jax, jnp, lax`.
+
+Numbers are float64 as with JAX's jax_enable_x64, which `config.update` sets. Random numbers have
+JAX's distributions, and other values. Arrays are NumPy's, with `at` and `block_until_ready`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from gradir.compat import absent
+from gradir.compat.arrays import Array, as_jax, giving_arrays
+from gradir.compat.jax import lax, nn, numpy, random, scipy, tree, tree_util
+from gradir.compat.jax.config import config
+from gradir.compat.jax.stages import CompatJitted, DecoratedJvp
+from gradir.compat.jax.stages import jitted as _jitted
+from gradir.frontends.tracing.source_locations import named_options
+from gradir.frontends.tracing.spec import Spec as ShapeDtypeStruct
+from gradir.frontends.tracing.trace import trace as own_trace
+from gradir.frontends.transforms import derivatives, jacobians, markers
+from gradir.frontends.transforms.custom_derivatives import custom_vjp
+from gradir.frontends.transforms.vmap import vmap as own_vmap
+
+Function = Callable[..., Any]
+
+
+@named_options
+def jit(
+    fun: Function | None = None,
+    *,
+    static_argnums: int | Sequence[int] | None = None,
+    static_argnames: str | Sequence[str] | None = None,
+    donate_argnums: int | Sequence[int] | None = None,
+    inline: bool = False,
+) -> Any:
+    """jax.jit: the function compiled for each kind of arguments; a decorator with options too."""
+    del inline
+    options: dict[str, Any] = {
+        "static_argnums": static_argnums,
+        "static_argnames": static_argnames,
+        "donate_argnums": donate_argnums,
+    }
+    given = {name: value for name, value in options.items() if value is not None}
+    if fun is None:
+        return lambda function: _jitted(function, given)
+    return _jitted(fun, given)
+
+
+@named_options
+def grad(fun: Function, argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Function:
+    """jax.grad."""
+    return giving_arrays(derivatives.grad(fun, argnums, has_aux))
+
+
+@named_options
+def value_and_grad(
+    fun: Function, argnums: int | Sequence[int] = 0, has_aux: bool = False
+) -> Function:
+    """jax.value_and_grad."""
+    return giving_arrays(derivatives.value_and_grad(fun, argnums, has_aux))
+
+
+@named_options
+def vmap(fun: Function, in_axes: Any = 0, out_axes: Any = 0) -> Function:
+    """jax.vmap, without names of axes."""
+    return giving_arrays(own_vmap(fun, in_axes, out_axes))
+
+
+@named_options
+def jacfwd(fun: Function, argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Function:
+    """jax.jacfwd."""
+    return giving_arrays(jacobians.jacfwd(fun, argnums, has_aux))
+
+
+@named_options
+def jacrev(fun: Function, argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Function:
+    """jax.jacrev."""
+    return giving_arrays(jacobians.jacrev(fun, argnums, has_aux))
+
+
+@named_options
+def hessian(fun: Function, argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Function:
+    """jax.hessian."""
+    return giving_arrays(jacobians.hessian(fun, argnums, has_aux))
+
+
+def vjp(fun: Function, *primals: Any, has_aux: bool = False) -> Any:
+    """jax.vjp: the results, and the function of their cotangents."""
+    made = derivatives.vjp(fun, *primals, has_aux=has_aux)
+    back = giving_arrays(made[1])
+    return (as_jax(made[0]), back, *(as_jax(aux) for aux in made[2:]))
+
+
+jvp = giving_arrays(derivatives.jvp)
+
+
+def linearize(fun: Function, *primals: Any) -> Any:
+    """jax.linearize: the results, and the function of tangents."""
+    results, pushed = jacobians.linearize(fun, *primals)
+    return as_jax(results), giving_arrays(pushed)
+
+
+def checkpoint(fun: Function, *, policy: Any = None, prevent_cse: bool = True) -> Function:
+    """jax.checkpoint; a policy is one of gradir's names ("keep_matmuls", ...)."""
+    del prevent_cse
+    return markers.checkpoint(fun) if policy is None else markers.checkpoint(fun, policy)
+
+
+remat = checkpoint
+
+
+def custom_jvp(fun: Function, nondiff_argnums: int | Sequence[int] = ()) -> DecoratedJvp:
+    """jax.custom_jvp; `defjvp` is a decorator."""
+    return DecoratedJvp(fun, nondiff_argnums)
+
+
+def make_jaxpr(fun: Function) -> Function:
+    """The program of a function, as gradir's module: it prints itself."""
+    return lambda *args: own_trace(fun, *args)
+
+
+def eval_shape(fun: Function, *args: Any) -> Any:
+    """The shapes and dtypes of the results: specs nested like them."""
+    found: list[Any] = []
+
+    def noting(*traced: Any) -> Any:
+        result = fun(*traced)
+        found.append(tree.map(lambda x: ShapeDtypeStruct(numpy.shape(x), x.dtype), result))
+        return result
+
+    own_trace(noting, *args)
+    return found[0]
+
+
+def block_until_ready(x: Any) -> Any:
+    """The arrays, which are ready."""
+    return x
+
+
+def device_get(x: Any) -> Any:
+    """The arrays, which are NumPy's."""
+    return x
+
+
+def device_put(x: Any, device: Any = None) -> Any:
+    """The arrays, which are on the CPU."""
+    del device
+    return as_jax(x)
+
+
+def devices() -> list[str]:
+    """The devices: the CPU."""
+    return ["cpu"]
+
+
+__all__ = [
+    "Array",
+    "CompatJitted",
+    "ShapeDtypeStruct",
+    "block_until_ready",
+    "checkpoint",
+    "config",
+    "custom_jvp",
+    "custom_vjp",
+    "device_get",
+    "device_put",
+    "devices",
+    "eval_shape",
+    "grad",
+    "hessian",
+    "jacfwd",
+    "jacrev",
+    "jit",
+    "jvp",
+    "lax",
+    "linearize",
+    "make_jaxpr",
+    "nn",
+    "numpy",
+    "random",
+    "remat",
+    "scipy",
+    "tree",
+    "tree_util",
+    "value_and_grad",
+    "vjp",
+    "vmap",
+]
+
+if not TYPE_CHECKING:
+    __getattr__ = absent.missing("gradir.compat.jax", absent.JAX, lambda: __all__)

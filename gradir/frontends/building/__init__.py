@@ -1,0 +1,1 @@
+"""The builder of functions for frontends of other packages."""

@@ -1,0 +1,133 @@
+"""gradir.interop.torch.differentiable: a PyTorch module whose training runs in gradir."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+from gradir.cache.memory import Store
+from gradir.errors import ArgumentTypeError, TraceError
+from gradir.frontends.tracing.source_locations import at, place_of_user
+from gradir.frontends.tracing.tracing import tracing
+from gradir.interop.foreign import refused
+from gradir.interop.packages import folder_of, package
+from gradir.interop.programs import Differentiable, WrapOptions
+from gradir.interop.torch_calls import GradirCall, run_program
+from gradir.interop.torch_export import Functions, TorchProgram, require_program
+from gradir.interop.torch_programs import imported, named_state, nested_results, traced_program
+
+torch: Any = package("torch", "torch")
+
+
+def differentiable(
+    module: Any,
+    *,
+    policy: str = "keep_all",
+    memory_limit: int | None = None,
+    threads: int | None = None,
+    custom_vjp: Functions | None = None,
+    trust_derivatives: bool = False,
+) -> Any:
+    """The module, computed and differentiated by gradir: a torch.nn.Module with its parameters.
+
+    Parameters and buffers are the module's own, so that PyTorch's optimizers train it. A program
+    is made for each kind of inputs and each mode (train, eval) by torch.export, when it is called
+    first. Its gradients are differentiable to every order, with gradir's policies and memory
+    limits, as `wrap` has them. Inputs and results are nested as PyTorch nests them; inputs that are
+    not tensors are static. Random numbers are gradir's, of a key that is drawn from PyTorch's
+    generator. A torch.export.ExportedProgram has inputs of one kind, and needs
+    `trust_derivatives`.
+    """
+    require_program(module)
+    options = WrapOptions(policy, memory_limit, threads)
+    return DifferentiableModule(module, options, custom_vjp or {}, trust_derivatives)
+
+
+class DifferentiableModule(torch.nn.Module):
+    """A module that gradir computes; see `differentiable`."""
+
+    def __init__(
+        self, module: Any, options: WrapOptions, functions: Functions, trust_derivatives: bool
+    ):
+        super().__init__()
+        self._options, self._functions, self._trusts = options, functions, trust_derivatives
+        self._exported: Any = None
+        if isinstance(module, torch.export.ExportedProgram):
+            with at(_place()):  # it says what is missing
+                imported(module, (), {}, functions, trust_derivatives)
+            self._exported, module = module, module.module()
+        self.module: Any = module
+        self._programs = Store[Hashable, tuple[TorchProgram, Differentiable]]()
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: Any = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_programs"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._programs = Store[Hashable, tuple[TorchProgram, Differentiable]]()
+
+    @torch.compiler.disable
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """The module's results, and new values of the buffers that it changes."""
+        if tracing() is not None:
+            raise refused(
+                "a module of PyTorch is called in a function of gradir: use "
+                "gradir.interop.torch.functional",
+                TraceError,
+            )
+        leaves, nesting = torch.utils._pytree.tree_flatten((args, kwargs))
+        state = named_state(self.module)
+        inputs = [x for x in leaves if isinstance(x, torch.Tensor)]
+        rest = tuple(
+            (k, _static(x)) for k, x in enumerate(leaves) if not isinstance(x, torch.Tensor)
+        )
+        kinds = tuple((x.shape, x.dtype) for x in (*state.values(), *inputs))
+        modes = tuple(part.training for part in self.module.modules())
+        program, made = self._programs.find_or_make(
+            (str(nesting), kinds, rest, modes), lambda: self._made(args, kwargs)
+        )
+        names = (*program.parameters, *program.buffers)
+        # changed ones are copied: they are read again by backward, and by its derivative
+        changed = set(program.changed)
+        given = (state[name].clone() if name in changed else state[name] for name in names)
+        tensors = [*given, *inputs]
+        if program.has_key:
+            tensors.append(torch.randint(-(2**63), 2**63 - 1, (), dtype=torch.int64))
+        results = list(run_program(GradirCall, made, tensors))
+        return self._returned(program, results, state)
+
+    def _made(
+        self, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> tuple[TorchProgram, Differentiable]:
+        with at(_place()), torch.enable_grad():
+            module = self.module if self._exported is None else self._exported
+            program = imported(module, args, kwargs, self._functions, self._trusts)
+            traced = traced_program(program, module)
+        return program, Differentiable(traced.module, traced.name, self._options)
+
+    def _returned(self, program: TorchProgram, results: list[Any], state: Mapping[str, Any]) -> Any:
+        if not program.changed:
+            return nested_results(program, results)
+        found, changed = nested_results(program, results)
+        with torch.no_grad():
+            for name, value in changed.items():
+                state[name].copy_(value)
+        return found
+
+
+def _static(leaf: Any) -> Hashable:
+    try:
+        hash(leaf)
+    except TypeError:
+        kind = type(leaf)
+        raise refused(
+            "differentiable: inputs must be tensors, or hashable static values, got "
+            f"{kind.__name__} of {kind.__module__.partition('.')[0]}",
+            ArgumentTypeError,
+        ) from None
+    return type(leaf), leaf
+
+
+def _place() -> Any:
+    return place_of_user(folder_of(torch))

@@ -1,0 +1,113 @@
+"""gradir.compat: ten programs as JAX's users write them, and names that are not there.
+
+tests/peers/test_compat_jax.py holds the programs' numbers against JAX's.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from jax_style import PROGRAMS
+
+import gradir
+from gradir.compat import jax, jnp, lax
+from gradir.errors import ArgumentError
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_run(name: str) -> None:
+    leaves = jax.tree.leaves(PROGRAMS[name](jax, jnp, lax))
+    assert leaves and all(np.isfinite(leaf).all() for leaf in leaves)
+
+
+def test_some_numbers() -> None:
+    root, first, second = PROGRAMS["implicit_layer"](jax, jnp, lax)
+    np.testing.assert_allclose(
+        [root, first, second], [2**0.5, 0.5 * 2**-0.5, -0.25 * 2**-1.5], rtol=1e-8
+    )
+    ahead, back, pushed, _ = PROGRAMS["hvp_and_newton"](jax, jnp, lax)
+    np.testing.assert_allclose(ahead, back)
+    np.testing.assert_allclose(ahead, pushed)
+    losses, _ = PROGRAMS["mlp_with_adam"](jax, jnp, lax)
+    assert losses[-1] < losses[0]
+
+
+def test_arrays_are_numpys_with_jaxs_methods() -> None:
+    x = jnp.arange(4.0)
+    assert isinstance(x, np.ndarray) and isinstance(x, jax.Array)
+    assert x.block_until_ready() is x and x.devices() == {"cpu"}
+    np.testing.assert_array_equal(x.at[1:3].multiply(2.0), [0, 2, 4, 3])
+    assert x.tolist() == [0, 1, 2, 3]  # arrays do not change
+    assert isinstance(jax.jit(lambda x: x)(np.ones(2)), jax.Array)
+    assert isinstance(jax.grad(lambda x: x * x)(2.0), jax.Array)
+    with pytest.raises(AttributeError):
+        x.at[0].twice()
+    # a traced array has the place of the user's line
+    text = str(gradir.trace(lambda x: jnp.sin(x) + 1.0, x))
+    module = gradir.trace(lambda x: jnp.sin(x) + 1.0, x)
+    function: Any = next(iter(module.op.ops))
+    assert "array.sin" in text and "test_compat_jax.py" in str(
+        function.body.block.first_op.location
+    )
+
+
+def test_stages() -> None:
+    lowered = jax.jit(lambda x: jnp.sin(x) * 2).lower(jnp.ones(3))
+    assert "array.sin" in lowered.as_text()
+    np.testing.assert_allclose(lowered.compile()(np.ones(3))[0], 2 * np.sin(np.ones(3)))
+    found = jax.eval_shape(lambda x: {"a": jnp.stack([x, x])}, jnp.ones(3))
+    assert found["a"].shape == (2, 3) and found["a"].dtype == "float64"
+    assert "array.sin" in str(jax.make_jaxpr(jnp.sin)(1.0))
+
+
+def test_the_floating_type() -> None:
+    try:
+        jax.config.update("jax_enable_x64", False)
+        assert jnp.zeros(3).dtype == np.float32
+    finally:
+        jax.config.update("jax_enable_x64", True)
+    assert jnp.zeros(3).dtype == np.float64
+    with pytest.raises(ArgumentError, match="'jax_debug_nans' has no meaning here"):
+        jax.config.update("jax_debug_nans", True)
+
+
+def test_draws_and_initializers() -> None:
+    key = jax.random.PRNGKey(0)
+    first, second = jax.random.split(key)
+    assert jax.random.normal(first, (3,)).shape == (3,)
+    assert not np.array_equal(jax.random.normal(first, (3,)), jax.random.normal(second, (3,)))
+    for make, variance in (
+        (jax.nn.initializers.he_normal, 2 / 200),
+        (jax.nn.initializers.glorot_uniform, 2 / 500),
+        (jax.nn.initializers.lecun_normal, 1 / 200),
+    ):
+        w = make()(key, (200, 300))
+        assert w.std() == pytest.approx(variance**0.5, rel=0.05)
+    places = lax.top_k(jnp.array([3.0, 1.0, 2.0]), 2)[1]
+    assert places.tolist() == [0, 2]
+    part: Any = lax.dynamic_slice(jnp.arange(6.0).reshape(2, 3), (0, 1), (2, 2))
+    assert part.tolist() == [[1, 2], [4, 5]]
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ("from gradir.compat.jax import pmap", "jax.vmap on one machine, gradir.comm on several"),
+        ("from gradir.compat.jax import gard", "gradir.compat.jax has no gard: did you mean grad?"),
+        ("from gradir.compat.jax.lax import psum", "gradir.comm.psum, between ranks"),
+        ("from gradir.compat.jax.lax import scann", "did you mean scan?"),
+        (
+            "from gradir.compat.jax.lax import custom_root",
+            "jax.custom_vjp with a backward function",
+        ),
+        ("from gradir.compat.jax.nn import rellu", "did you mean relu?"),
+        ("from gradir.compat.jax.numpy import arrange", "did you mean arange?"),
+        ("from gradir.compat.jax.random import normall", "did you mean normal?"),
+    ],
+)
+def test_names_that_are_not_there_say_so_on_import(statement: str, message: str) -> None:
+    with pytest.raises(ImportError) as caught:
+        exec(statement)
+    assert message in str(caught.value)

@@ -1,0 +1,77 @@
+"""Writes the tables of docs/jax.md and docs/torch.md: each op, whether it is there, and why not.
+
+Run by `make docs`, from the tables of gradir/frontends/imported. The text before the marker is
+written by hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from gradir.frontends.imported.jax_rules.table import JAX
+from gradir.frontends.imported.table import RuleTable
+from gradir.frontends.imported.torch_rules.table import TORCH
+
+ROOT = Path(__file__).resolve().parents[1]
+MARKER = "<!-- written by `make docs` from here on -->\n"
+
+
+@dataclass(frozen=True)
+class ImportedPage:
+    """A page, and the table that it shows; `kind` and `kinds` are the system's word for its ops."""
+
+    name: str
+    table: RuleTable
+    kind: str
+    kinds: str
+
+    @property
+    def path(self) -> Path:
+        """The file, beside this package's sources."""
+        return ROOT / "docs" / self.name
+
+    def text(self) -> str:
+        """The whole text of the page."""
+        head, _, _ = self.path.read_text(encoding="utf-8").partition(MARKER)
+        return head + MARKER + "\n".join(self._lines()) + "\n"
+
+    def _lines(self) -> Iterator[str]:
+        table = self.table
+        plain = sorted(name for name in table.rules if name not in table.notes)
+        yield f"## {self.kinds.capitalize()}\n"
+        yield f"{len(table.rules)} {self.kinds} are there. As in {table.system} are:\n"
+        yield ", ".join(f"`{name}`" for name in plain) + ".\n"
+        yield "### With a remark\n"
+        yield f"| {self.kind} | remark |\n|---|---|"
+        for note, names in _by_text(table.notes).items():
+            yield f"| {names} | {note} |"
+        yield "\n### Not there\n"
+        yield f"| {self.kind} | why |\n|---|---|"
+        for why, names in _by_text(table.absent).items():
+            yield f"| {names} | {why} |"
+
+
+PAGES = (
+    ImportedPage("jax.md", JAX, "primitive", "primitives"),
+    ImportedPage("torch.md", TORCH, "op", "ops"),
+)
+
+
+def _by_text(texts: dict[str, str]) -> dict[str, str]:
+    """The names that have one text, as a row."""
+    found: dict[str, list[str]] = {}
+    for name, text in sorted(texts.items()):
+        found.setdefault(text, []).append(f"`{name}`")
+    return {text: ", ".join(names) for text, names in found.items()}
+
+
+def main() -> None:
+    """Write the pages beside this package's sources."""
+    for page in PAGES:
+        page.path.write_text(page.text(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

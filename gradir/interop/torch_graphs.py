@@ -39,7 +39,7 @@ from gradir.interop.torch_types import (
     foreign_type,
     place_of,
 )
-from gradir.interop.torch_views import Held, Memory, NodeTape, TensorView
+from gradir.interop.torch_views import Held, Memory, NodeTape, TensorView, view_of_shape
 
 torch: Any = package("torch", "torch")
 
@@ -221,6 +221,8 @@ class TorchReader(NodeTape):
         def apply(tensor: Any) -> Any:
             return op(tensor, *args[1:], **kwargs)
 
+        if any(isinstance(x, Held) for x in args[1:]):  # of the shape of another tensor
+            return [self.hold(made[0], base, view_of_shape(base, made[0].type.shape, place))]
         views = [TensorView(name, tuple(arguments.items()), k, place, apply) for k in used]
         return [self.hold(value, base, view) for value, view in zip(made, views, strict=True)]
 

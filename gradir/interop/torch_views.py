@@ -53,6 +53,18 @@ class TensorView(NamedTuple):
         return self.name == "detach"
 
 
+def view_of_shape(base: Held, shape: Sequence[int], place: LocationAttr) -> TensorView:
+    """A tensor reshaped, or expanded where there are more elements."""
+    is_same = prod(base.type.shape) == prod(shape)
+    name, size = "reshape" if is_same else "expand", tuple(shape)
+
+    def apply(tensor: Any) -> Any:
+        return tensor.reshape(size) if is_same else tensor.expand(size)
+
+    arguments = (("self", OperandPlace(0)), ("shape", size))
+    return TensorView(name, arguments, 0, place, apply)
+
+
 class Held:
     """A tensor: its value, and the tensor that it is a view of.
 
@@ -66,6 +78,8 @@ class Held:
         self.value, self.memory, self.parent, self.view = value, memory, parent, view
         self.is_stopped, self.version = is_stopped, memory.version
         self.still: Operand | None = None
+        # of a detached tensor that was written to: its derivative is its own
+        self.has_history = False
 
     @property
     def type(self) -> ForeignType:
@@ -120,7 +134,10 @@ class NodeTape:
             [made] = self.emit(
                 view.name, [base], [held.type], view.arguments, view.place, [view.result]
             )
-            held.set(made, parent.is_stopped)
+            value: Operand = made
+            if view.is_detached and held.has_history:
+                value = self.one("set_data", [held.value, made], held.type, view.place)
+            held.set(value, parent.is_stopped and not held.has_history)
         return held.value
 
     def operand(self, held: Held) -> Operand:
@@ -165,6 +182,8 @@ class NodeTape:
             if keeps and each.type.dtype.startswith(_FLOATS):
                 value = self.one("set_data", [olds[k], value], each.type, place)
             each.set(value, stopped[k])
+            is_detached = each.view is not None and each.view.is_detached
+            each.has_history = each.has_history or (is_detached and self.has_gradients)
         if self.has_gradients:
             memory.is_plain = False
 

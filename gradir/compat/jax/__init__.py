@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gradir.compat import absent
-from gradir.compat.arrays import Array, as_jax, giving_arrays
-from gradir.compat.jax import lax, nn, numpy, random, scipy, tree, tree_util
+from gradir.compat.jax import absent, lax, nn, numpy, random, scipy, tree, tree_util
+from gradir.compat.jax.arrays import Array, as_jax, giving_arrays
 from gradir.compat.jax.config import config
 from gradir.compat.jax.stages import CompatJitted, DecoratedJvp
 from gradir.compat.jax.stages import jitted as _jitted

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import gradir.numpy as gnp
-from gradir.compat import absent
-from gradir.compat.arrays import giving_arrays
+from gradir.compat.jax import absent
+from gradir.compat.jax.arrays import giving_arrays
 from gradir.frontends.tracing.source_locations import named_options
 from gradir.frontends.transforms import branches, flow, markers, scans
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import gradir.nn as own
 import gradir.numpy as gnp
 import gradir.random as random
-from gradir.compat import absent
-from gradir.compat.arrays import giving_arrays
+from gradir.compat.jax import absent
+from gradir.compat.jax.arrays import giving_arrays
 
 _SAME = {
     name: giving_arrays(getattr(own, ours))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import gradir.numpy as gnp
-from gradir.compat.arrays import Array, namespace
+from gradir.compat.jax.arrays import Array, namespace
 from gradir.nearest import missing_name
 
 ndarray = Array

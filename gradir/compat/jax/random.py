@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import gradir.random as own
-from gradir.compat.arrays import namespace
+from gradir.compat.jax.arrays import namespace
 from gradir.nearest import missing_name
 
 if not TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gradir.api import Module
-from gradir.compat.arrays import as_jax
+from gradir.compat.jax.arrays import as_jax
 from gradir.frontends.transforms.custom_derivatives import CustomJvp
 from gradir.frontends.transforms.jit import Jitted
 from gradir.frontends.transforms.jit import jit as own_jit

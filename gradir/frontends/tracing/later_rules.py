@@ -63,6 +63,10 @@ def _define(trace: Trace, module: ModuleOp, function: str) -> None:
         op = declared.get(name)
         if op is None or op.has_rules:
             continue
+        if trace.rules.get(name, _define) is None:
+            # a rule differentiates its own function, as a linear one does: by its body
+            erase(op)
+            continue
         rules = declaration_of(trace, name)
         if rules is None or not rules.has_rules:
             continue
@@ -76,11 +80,16 @@ def declaration_of(trace: Trace, name: str) -> CustomVjpOp | None:
     """The declaration of @name in a trace, with its rules, which are traced if they were not."""
     found = ((k, d) for k, d in enumerate(trace.declarations) if d.names[0] == name)
     place, op = next(found, (0, None))
-    # a rule that differentiates its own function finds none
-    rule = trace.rules.pop(name, None)
+    rule = trace.rules.get(name)
     if rule is None or op is None:
         return op
-    names = rule(trace)
+    trace.rules[name] = None  # while it is traced
+    try:
+        names = rule(trace)
+    except BaseException:
+        trace.rules[name] = rule
+        raise
+    del trace.rules[name]
     trace.declarations[place] = CustomVjpOp.of([name, *names[1:]], op)
     return trace.declarations[place]
 

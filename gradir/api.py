@@ -61,8 +61,8 @@ PICKLED = "<pickle>"
 class Rules(Protocol):
     """The rules of derivatives written in Python that were not traced with a module."""
 
-    def define(self, module: ModuleOp, function: str) -> None:
-        """Add those to a module that the derivative of @function needs."""
+    def define(self, module: ModuleOp, function: str, wrt: Sequence[int] | None = None) -> None:
+        """Add those to a module that the derivative of @function, by arguments `wrt`, needs."""
         ...
 
 
@@ -152,10 +152,10 @@ class Module:
         origin = self._provenance.of_gradient(self._op, function)
         return Module(copy, self._sources, origin, self._rules)
 
-    def define_rules(self, copy: ModuleOp, function: str) -> None:
+    def define_rules(self, copy: ModuleOp, function: str, wrt: Sequence[int] | None = None) -> None:
         """Add the rules to a copy that were not traced and that @function's derivative needs."""
         if self._rules is not None:
-            self._rules.define(copy, function)
+            self._rules.define(copy, function, wrt)
 
     def vmap(
         self, function: str, size: int, rows: Sequence[Selector] | Selector | None = None

@@ -11,13 +11,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir import SSAValue
 
 from gradir.dialects.base.diagnostics import PassError
 from gradir.dialects.grad.custom_vjp import CustomVjpOp
+from gradir.dialects.grad.derivative import DerivativeOp
 from gradir.forking import RenewedLock
 from gradir.frontends.tracing.tracing import Trace, tracing
-from gradir.passes.analysis.call_graph import callees_first, functions_by_name, uses_in
+from gradir.passes.analysis.call_graph import called_name, callees_first, functions_by_name, uses_in
 from gradir.passes.analysis.edits import erase
 from gradir.passes.shapes.specialize import declarations, reachable
 
@@ -32,19 +34,20 @@ class LaterRules:
     trace: Trace
     _lock: RenewedLock = field(default_factory=RenewedLock, repr=False)
 
-    def define(self, module: ModuleOp, function: str) -> None:
-        """Add the rules to a module that the derivative of @function needs.
+    def define(self, module: ModuleOp, function: str, wrt: Sequence[int] | None = None) -> None:
+        """Add the rules to a module that the derivative of @function, by arguments `wrt`, needs.
 
-        They are those of functions that it calls, or that their own rules call.
+        They are those of functions that it calls on what depends on these, by default on anything,
+        or that their own rules call.
         """
         if not any(not op.has_rules for op in declarations(module).values()):
             return
         running = tracing()
         if running is not None and running.rules is self.trace.rules:
-            _define(_named(function, running), module, function)
+            _define(_named(function, running), module, function, wrt)
             return
         with self._lock:
-            _define(_named(function, self.trace), module, function)
+            _define(_named(function, self.trace), module, function, wrt)
 
 
 def _named(function: str, outer: Trace) -> Trace:
@@ -54,12 +57,14 @@ def _named(function: str, outer: Trace) -> Trace:
     return made
 
 
-def _define(trace: Trace, module: ModuleOp, function: str) -> None:
+def _define(trace: Trace, module: ModuleOp, function: str, wrt: Sequence[int] | None) -> None:
     functions, declared = functions_by_name(module), declarations(module)
     if function not in functions:
         return  # refused by who asked
     root = functions[function]
-    for name in [f.sym_name.data for f in reachable(functions, declared, root)]:
+    roots = [root] if wrt is None or function in declared else _moving(functions, root, wrt)
+    reached = [f for each in roots for f in reachable(functions, declared, each)]
+    for name in dict.fromkeys(f.sym_name.data for f in reached):
         op = declared.get(name)
         if op is None or op.has_rules:
             continue
@@ -74,6 +79,22 @@ def _define(trace: Trace, module: ModuleOp, function: str) -> None:
         module.body.block.insert_op_after(copy, op)
         erase(op)
         _add(trace, module, root, rules.names)
+
+
+def _moving(functions: dict[str, FuncOp], root: FuncOp, wrt: Sequence[int]) -> list[FuncOp]:
+    """The functions that one calls on what depends on some of its arguments."""
+    arguments = root.body.block.args
+    moving: set[SSAValue] = {arguments[k] for k in wrt}
+    found: list[FuncOp] = []
+    for op in root.body.walk():
+        inside = op.walk() if op.regions else (op,)
+        if not any(o in moving for each in inside for o in each.operands):
+            continue
+        moving.update(op.results)
+        moving.update(a for region in op.regions for block in region.blocks for a in block.args)
+        if isinstance(op, CallOp | DerivativeOp) and called_name(op) in functions:
+            found.append(functions[called_name(op)])
+    return found
 
 
 def declaration_of(trace: Trace, name: str) -> CustomVjpOp | None:

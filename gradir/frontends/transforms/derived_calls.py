@@ -49,7 +49,7 @@ def differentiated(
 ) -> list[FuncOp]:
     """Add the derivative functions to the outer trace; returns them."""
     module = inner.module.op
-    inner.module.define_rules(module, inner.name)
+    inner.module.define_rules(module, inner.name, wrt)
     with paused_gc():
         request = DerivativeRequest(
             *(inner.name, wrt, of, options.mode, options.policy, options.memory_limit),

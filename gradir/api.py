@@ -62,7 +62,7 @@ class Rules(Protocol):
     """The rules of derivatives written in Python that were not traced with a module."""
 
     def define(self, module: ModuleOp, function: str, wrt: Sequence[int] | None = None) -> None:
-        """Add those to a module that the derivative of @function needs, by the arguments `wrt`."""
+        """Add those to a module that the derivative of @function, by arguments `wrt`, needs."""
         ...
 
 

@@ -134,11 +134,18 @@ def test_rules_are_not_traced_for_values() -> None:
     assert traced == ["forward"]
 
 
-def test_a_rule_that_differentiates_its_own_function_is_refused() -> None:
+def test_a_rule_that_differentiates_its_own_function_has_that_of_its_body() -> None:
     @gradir.custom_vjp
     def cube(x: Any) -> Any:
         return x * x * x
 
-    cube.defvjp(lambda x: (cube(x), x), lambda x, ct: (gradir.grad(cube)(x) * ct,))
-    with pytest.raises(PassError, match="has a derivative of its own"):
-        gradir.grad(cube)(2.0)
+    cube.defvjp(lambda x: (cube(x), x), lambda x, ct: (2 * gradir.grad(cube)(x) * ct,))
+    assert gradir.grad(cube)(2.0) == 24
+
+    @gradir.custom_jvp
+    def twice(x: Any) -> Any:
+        return 2 * x
+
+    twice.defjvp(lambda p, t: (twice(*p), twice(*t)))  # a linear function
+    assert gradir.grad(lambda x: twice(x) * x)(3.0) == 12
+    assert gradir.jvp(twice, (3.0,), (5.0,))[1] == 10

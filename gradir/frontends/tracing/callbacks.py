@@ -36,34 +36,32 @@ def call_user(what: str, function: Callable[..., Any], *args: Any, **kwargs: Any
         signature.bind(*given, **named)
     except TypeError as error:
         raise _refused(what, bare, len(given) + len(named), error) from None
+    # in one frame: functions nest up to Python's recursion limit
     try:
         return function(*args, **kwargs)
     except Exception as error:
-        explained = _explained(error)
-        if explained is None:
-            raise
-        raise explained[0] from explained[1]
+        _raise_clearer(error)
+        raise
 
 
-def _explained(error: Exception) -> tuple[Exception, Exception | None] | None:
-    """A clearer error for one of NumPy or SciPy on traced arrays, and its cause; else None."""
-    refused = scipy_refusal(error) if "scipy" in sys.modules else None
-    if refused is not None:
-        return refused, error
+def _raise_clearer(error: Exception) -> None:
+    """Raise the clearer error for one that a user's function raised, if there is one."""
+    scipy = scipy_refusal(error) if "scipy" in sys.modules else None
+    if scipy is not None:
+        raise scipy from error
     if isinstance(error, TypeError):
         # NumPy raises one of its own where an extent says that it has no number
-        unknown = _unknown.error
-        if unknown is not None and _is_at(error, unknown):
-            return unknown, None
+        refused = _unknown.error
+        if refused is not None and _is_at(error, refused):
+            raise refused from None
         if _OF_OBJECTS.search(str(error)) and not isinstance(error, TraceError):
-            return refusal(f"{error}; {_HOLDS}", place=place_of_error(error)), error
+            raise refusal(f"{error}; {_HOLDS}", place=place_of_error(error)) from error
     if isinstance(error, ValueError):
         # of NumPy, where an array of its own is assigned a traced number
         if isinstance(error.__cause__, TraceError):
-            return error.__cause__, None
+            raise error.__cause__ from None
         if "read-only" in str(error):
             error.add_note("numpy.asarray(x) of a traced x is read-only: write numpy.array(x)")
-    return None
 
 
 def _signature_of(function: Callable[..., Any]) -> inspect.Signature | None:

@@ -7,20 +7,21 @@ order of differentiation.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir import SSAValue
 
 from gradir.dialects.base.diagnostics import PassError
 from gradir.dialects.grad.custom_vjp import CustomVjpOp
+from gradir.dialects.grad.derivative import DerivativeOp
 from gradir.forking import RenewedLock
 from gradir.frontends.tracing.tracing import Trace, tracing
-from gradir.passes.analysis.activity import analyze
-from gradir.passes.analysis.call_graph import callees_first, functions_by_name, uses_in
+from gradir.passes.analysis.call_graph import called_name, callees_first, functions_by_name, uses_in
 from gradir.passes.analysis.edits import erase
-from gradir.passes.shapes.specialize import declarations, references
+from gradir.passes.shapes.specialize import declarations, reachable
 
 Rule = Callable[[Trace], Sequence[str]]
 """Traces a rule into a trace: the names of all functions that grad.custom_vjp declares."""
@@ -34,10 +35,10 @@ class LaterRules:
     _lock: RenewedLock = field(default_factory=RenewedLock, repr=False)
 
     def define(self, module: ModuleOp, function: str, wrt: Sequence[int] | None = None) -> None:
-        """Add the rules to a module that the derivative of @function needs.
+        """Add the rules to a module that the derivative of @function, by arguments `wrt`, needs.
 
-        They are the rules of functions that it calls, or that rules there call, with arguments
-        that depend on the arguments `wrt` of @function, by default on any.
+        They are those of functions that it calls on what depends on these, by default on anything,
+        or that their own rules call.
         """
         if not any(not op.has_rules for op in declarations(module).values()):
             return
@@ -61,10 +62,15 @@ def _define(trace: Trace, module: ModuleOp, function: str, wrt: Sequence[int] | 
     if function not in functions:
         return  # refused by who asked
     root = functions[function]
-    places = range(len(root.args)) if wrt is None else wrt
-    for name in _active_functions(functions, declared, root, places):
+    roots = [root] if wrt is None or function in declared else _moving(functions, root, wrt)
+    reached = [f for each in roots for f in reachable(functions, declared, each)]
+    for name in dict.fromkeys(f.sym_name.data for f in reached):
         op = declared.get(name)
         if op is None or op.has_rules:
+            continue
+        if trace.rules.get(name, _define) is None:
+            # a rule differentiates its own function, as a linear one does: by its body
+            erase(op)
             continue
         rules = declaration_of(trace, name)
         if rules is None or not rules.has_rules:
@@ -75,54 +81,36 @@ def _define(trace: Trace, module: ModuleOp, function: str, wrt: Sequence[int] | 
         _add(trace, module, root, rules.names)
 
 
-def _active_functions(
-    functions: Mapping[str, FuncOp],
-    declared: Mapping[str, CustomVjpOp],
-    root: FuncOp,
-    wrt: Sequence[int],
-) -> list[str]:
-    """The names of a function, of functions that it calls with arguments that depend on `wrt`, and
-    of rules of these and functions that the rules call."""
-    found: dict[tuple[str, frozenset[int]], None] = {}
-    pending = [(root.sym_name.data, frozenset(wrt))]
-    while pending:
-        name, places = pending.pop()
-        function = functions.get(name)
-        if (name, places) in found or function is None:
+def _moving(functions: dict[str, FuncOp], root: FuncOp, wrt: Sequence[int]) -> list[FuncOp]:
+    """The functions that one calls on what depends on some of its arguments."""
+    arguments = root.body.block.args
+    moving: set[SSAValue] = {arguments[k] for k in wrt}
+    found: list[FuncOp] = []
+    for op in root.body.walk():
+        inside = op.walk() if op.regions else (op,)
+        if not any(o in moving for each in inside for o in each.operands):
             continue
-        found[name, places] = None
-        if name in declared:
-            rules = [functions[rule] for rule in declared[name].names[1:]]
-            pending += [(r.sym_name.data, frozenset(range(len(r.args)))) for r in rules]
-        pending += _active_calls(function, places)
-    return list(dict.fromkeys(name for name, _ in found))
-
-
-def _active_calls(function: FuncOp, wrt: Container[int]) -> list[tuple[str, frozenset[int]]]:
-    """The functions that one calls with arguments that depend on some of its own, and which."""
-    if function.is_declaration:
-        return []
-    block, calls = function.body.block, list[tuple[str, frozenset[int]]]()
-    arguments = [arg for k, arg in enumerate(block.args) if k in wrt]
-    varied = analyze(block, arguments, (), lambda op: None).varied
-    for op, name in references(function):
-        # an op that is no call yet is a derivative, by any argument
-        whole = not isinstance(op, CallOp)
-        places = frozenset(k for k, o in enumerate(op.operands) if whole or o in varied)
-        if places:
-            calls.append((name, places))
-    return calls
+        moving.update(op.results)
+        moving.update(a for region in op.regions for block in region.blocks for a in block.args)
+        if isinstance(op, CallOp | DerivativeOp) and called_name(op) in functions:
+            found.append(functions[called_name(op)])
+    return found
 
 
 def declaration_of(trace: Trace, name: str) -> CustomVjpOp | None:
     """The declaration of @name in a trace, with its rules, which are traced if they were not."""
     found = ((k, d) for k, d in enumerate(trace.declarations) if d.names[0] == name)
     place, op = next(found, (0, None))
-    # a rule that differentiates its own function finds none
-    rule = trace.rules.pop(name, None)
+    rule = trace.rules.get(name)
     if rule is None or op is None:
         return op
-    names = rule(trace)
+    trace.rules[name] = None  # while it is traced
+    try:
+        names = rule(trace)
+    except BaseException:
+        trace.rules[name] = rule
+        raise
+    del trace.rules[name]
     trace.declarations[place] = CustomVjpOp.of([name, *names[1:]], op)
     return trace.declarations[place]
 

@@ -69,7 +69,7 @@ class Trace:
         # declarations beside the functions, their rules (later_rules.py), and the function of each
         # custom_vjp
         self.declarations: list[CustomVjpOp] = [] if outer is None else outer.declarations
-        self.rules: dict[str, Callable[[Trace], Sequence[str]]] = (
+        self.rules: dict[str, Callable[[Trace], Sequence[str]] | None] = (
             {} if outer is None else outer.rules
         )
         # facts of extents that the trace has relied on

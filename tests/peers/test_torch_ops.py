@@ -53,7 +53,8 @@ REFUSED = {
     "there are no complex numbers": r"complex numbers|elements of type complex",
     "random numbers are others": r"draws random numbers|there is no such draw|windows of its own",
     "the shape depends on values": r"symbolic, or depends on values|shape of the result depends",
-    "a number depends on values": r"number of Python depends on values|aten\.(equal|allclose)\.",
+    "a number depends on values": r"number of Python depends|number that depends on values"
+    r"|aten\.(equal|allclose)\.",
     "export gives up": r"torch\.export gives up",
     "arguments are changed": r"is changed in place|it writes to memory|keep their memory",
     "factorizations that are not there": r"there is no factorization of this kind",

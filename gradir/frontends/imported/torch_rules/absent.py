@@ -75,7 +75,7 @@ RULES.refuse(
 RULES.refuse(
     "it is computed in pieces that have a derivative of their own; call cross_entropy",
     "torch_nn._linear_cross_entropy_batch_chunked",
-    "torch_nn._linear_cross_entropy_batch_chunked_no_retain",
+    "torch_nn._linear_cross_entropy_batch_chunked_no_reduction",
 )
 RULES.refuse("there is no such function", "hash_tensor", "segment_reduce", "special_airy_ai",
              "prims.spherical_bessel_j0", "special_spherical_bessel_j0")  # fmt: skip

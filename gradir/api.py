@@ -84,7 +84,7 @@ class Module:
         self._op = op
         self._sources = sources or Sources()
         self._provenance = provenance or Provenance()
-        self._rules = rules
+        self.rules = rules
 
     @property
     def op(self) -> ModuleOp:
@@ -150,12 +150,12 @@ class Module:
             apply_gradient(copy, request)
             verify(copy)
         origin = self._provenance.of_gradient(self._op, function)
-        return Module(copy, self._sources, origin, self._rules)
+        return Module(copy, self._sources, origin, self.rules)
 
     def define_rules(self, copy: ModuleOp, function: str, wrt: Sequence[int] | None = None) -> None:
         """Add the rules to a copy that were not traced and that @function's derivative needs."""
-        if self._rules is not None:
-            self._rules.define(copy, function, wrt)
+        if self.rules is not None:
+            self.rules.define(copy, function, wrt)
 
     def vmap(
         self, function: str, size: int, rows: Sequence[Selector] | Selector | None = None

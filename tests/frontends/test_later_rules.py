@@ -149,3 +149,25 @@ def test_a_rule_that_differentiates_its_own_function_has_that_of_its_body() -> N
     twice.defjvp(lambda p, t: (twice(*p), twice(*t)))  # a linear function
     assert gradir.grad(lambda x: twice(x) * x)(3.0) == 12
     assert gradir.jvp(twice, (3.0,), (5.0,))[1] == 10
+
+
+def test_a_pulled_function_keeps_the_rules_of_what_it_calls() -> None:
+    """The backward function that gradir.vjp returns, differentiated where it was not made."""
+
+    @gradir.custom_vjp
+    def seven(x: Any) -> Any:
+        return gnp.sin(x)
+
+    seven.defvjp(lambda x: (seven(x), ()), lambda _, ct: (7 * ct,))
+
+    @gradir.custom_vjp
+    def doubled(x: Any) -> Any:
+        return 2 * x
+
+    doubled.defvjp(lambda x: (doubled(x), ()), lambda _, ct: (seven(ct),))
+    x = np.array([0.3, 0.4])
+    _, pull = gradir.vjp(doubled, x)
+    np.testing.assert_array_equal(pull(x)[0], np.sin(x))
+    np.testing.assert_array_equal(gradir.grad(lambda ct: gnp.sum(pull(ct)[0]))(x), [7, 7])
+    third = gradir.grad(lambda ct: gnp.sum(gradir.grad(lambda c: gnp.sum(pull(c)[0] * c))(ct)))
+    np.testing.assert_allclose(third(x), [14, 14])

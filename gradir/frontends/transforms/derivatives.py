@@ -19,6 +19,7 @@ from xdsl.ir import Attribute
 
 from gradir.api import Module
 from gradir.dialects.base.shapes import element_of, is_float, shape_of
+from gradir.dialects.grad.custom_vjp import CustomVjpOp
 from gradir.errors import ArgumentTypeError
 from gradir.frontends.functions.promotion import converted
 from gradir.frontends.tracing.source_locations import SOURCES, named_options, public, refusal
@@ -51,6 +52,7 @@ from gradir.frontends.transforms.requests import (
 from gradir.frontends.transforms.wrapped import Copied
 from gradir.passes.analysis.call_graph import called_name, callees_first, functions_by_name
 from gradir.passes.differentiate.program import ModuleFunctions
+from gradir.passes.shapes.specialize import declarations, reachable
 
 
 @overload
@@ -386,7 +388,7 @@ def _runner(
     """The runner of a derivative function: a call in the trace, or one in it, or native code."""
     if trace is not None:
         return partial(_call_in_trace, function)
-    module = Module(inner.module.op, SOURCES)
+    module = Module(inner.module.op, SOURCES, rules=inner.module.rules)
     return partial(_run_program, Program(traced_function(module, function.sym_name.data)))
 
 
@@ -403,20 +405,23 @@ def _run_program(program: Program, values: Sequence[Any]) -> Sequence[Any]:
 
 
 def _copied(program: Program, trace: Trace) -> FuncOp:
-    """The function of a program in a trace, with what it calls, under free names."""
-    functions = functions_by_name(program.module.op)
-    found = list(callees_first(functions, [functions[program.name]]))
+    """The function of a program in a trace, with what it calls and their own derivatives, under
+    free names."""
+    program.module.define_rules(module := program.module.op.clone(), program.name)
+    functions, declared = functions_by_name(module), declarations(module)
+    found = reachable(functions, declared, functions[program.name])
     names: dict[str, str] = {}
     for name in (function.sym_name.data for function in found):
         numbered = (f"{name}_{k}" if k else name for k in count())
         names[name] = next(n for n in numbered if n not in trace.functions)
-    for function in found:
-        copy = function.clone()
-        copy.location = function.location
-        copy.sym_name = StringAttr(names[function.sym_name.data])
-        for call in [op for op in copy.walk() if isinstance(op, CallOp)]:
+    for function in callees_first(functions, found):
+        function.detach()
+        function.sym_name = StringAttr(names[function.sym_name.data])
+        for call in [op for op in function.walk() if isinstance(op, CallOp)]:
             call.callee = SymbolRefAttr(names[called_name(call)])
-        trace.functions[copy.sym_name.data] = copy
+        trace.functions[function.sym_name.data] = function
+    for op in (op for name, op in declared.items() if name in names):
+        trace.declarations.append(CustomVjpOp.of([names[name] for name in op.names], op))
     return trace.functions[names[program.name]]
 
 

@@ -62,6 +62,7 @@ __all__ = [
     "sparse_jacobian",
     "switch",
     "trace",
+    "train_step",
     "value_and_grad",
     "vjp",
     "vmap",
@@ -115,6 +116,7 @@ _LAZY = {
     "include_dir": "gradir.runtime.native_functions",
     "native": "gradir.runtime.native_functions",
     "Trainer": "gradir.frontends.training.trainer",
+    "train_step": "gradir.frontends.optim.train_step",
     "jit": "gradir.frontends.transforms.jit",
     "grad": "gradir.frontends.transforms.derivatives",
     "value_and_grad": "gradir.frontends.transforms.derivatives",
@@ -164,6 +166,7 @@ if TYPE_CHECKING:
     from gradir.errors import GradirError as GradirError
     from gradir.errors import TraceError as TraceError
     from gradir.frontends.functions.plugin_ops import op_function as op_function
+    from gradir.frontends.optim.train_step import train_step as train_step
     from gradir.frontends.tracing.default_dtype import default_dtype as default_dtype
     from gradir.frontends.tracing.spec import Spec as Spec
     from gradir.frontends.tracing.trace import trace as trace

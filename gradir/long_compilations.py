@@ -54,11 +54,13 @@ def telling(module: ModuleOp, function: str) -> Generator[None]:
     if len(places) < FEWEST_OPS:
         yield
         return
-    lines = Counter(
-        f"{place.filename.data}:{place.line.data}" for place in map(file_location, places) if place
-    )
 
     def tell() -> None:
+        lines = Counter(
+            f"{place.filename.data}:{place.line.data}"
+            for place in map(file_location, places)
+            if place
+        )
         logging.getLogger("gradir").warning(message(function, len(places), lines))
 
     timer = threading.Timer(max(SECONDS - spent, 0.0), tell)

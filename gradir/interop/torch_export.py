@@ -2,18 +2,20 @@
 
 torch.export calls the forward of a torch.autograd.Function and forgets its backward: while it runs,
 such calls are refused, or given to a gradir function by an op of our own. It forgets hooks that
-change gradients, too; modules that have some are refused.
+change gradients, and inference_mode, too; modules that have some are refused.
 """
 
 from __future__ import annotations
 
 import re
+import sys
 import warnings
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from threading import RLock
+from types import FrameType
 from typing import Any, TypeAlias
 
 from gradir.errors import ArgumentTypeError, GradirError
@@ -79,7 +81,8 @@ def exported(
     with (
         _LOCK,
         _autograd_functions(functions) as found,
-        _tensor_hooks() as hooks,
+        _noted_calls(torch.Tensor, "register_hook") as hooks,
+        _noted_calls(torch.inference_mode, "__enter__") as modes,
         warnings.catch_warnings(record=True) as told,
     ):
         warnings.simplefilter("always")
@@ -99,6 +102,12 @@ def exported(
         raise _of_functions(found)
     if hooks:
         raise refusal(f"PyTorch: {_HOOKS} register_hook {_LOST}", ImportedProgramError, hooks[0])
+    if modes:
+        raise refusal(
+            "PyTorch: torch.inference_mode is lost in torch.export; write torch.no_grad",
+            ImportedProgramError,
+            modes[0],
+        )
     _require_no_assignment(module, [str(warning.message) for warning in told])
     return program
 
@@ -106,6 +115,8 @@ def exported(
 # Hooks.
 
 _HOOKS = "the hook of a gradient by"
+_DECORATOR = "decorate_context"
+"""PyTorch's function that enters a mode around a decorated one, its `func`."""
 _LOST = "is lost in torch.export; a gradir.custom_vjp changes a gradient"
 
 
@@ -121,19 +132,25 @@ def _require_no_module_hooks(module: Any) -> None:
 
 
 @contextmanager
-def _tensor_hooks() -> Generator[list[Any]]:
-    """The places where forward registers hooks on tensors."""
-    original, found = torch.Tensor.register_hook, list[Any]()
+def _noted_calls(owner: Any, name: str) -> Generator[list[Any]]:
+    """The places where forward calls a method, itself or by a decorator."""
+    original, found, theirs = getattr(owner, name), list[Any](), folder_of(torch)
 
-    def register_hook(self: Any, hook: Any) -> Any:
-        found.append(place_of_user(folder_of(torch)))
-        return original(self, hook)
+    def is_users(frame: FrameType) -> bool:
+        decorated = frame.f_locals.get("func") if frame.f_code.co_name == _DECORATOR else None
+        code = frame.f_code if decorated is None else getattr(decorated, "__code__", frame.f_code)
+        return not code.co_filename.startswith(theirs)
 
-    torch.Tensor.register_hook = register_hook
+    def call(self: Any, *args: Any) -> Any:
+        if is_users(sys._getframe(1)):
+            found.append(place_of_user(theirs))
+        return original(self, *args)
+
+    setattr(owner, name, call)
     try:
         yield found
     finally:
-        torch.Tensor.register_hook = original
+        setattr(owner, name, original)
 
 
 def _same(tensor: Any) -> Any:

@@ -15,8 +15,13 @@ from gradir.interop.programs import Differentiable, WrapOptions
 from gradir.interop.torch_calls import GradirCall, run_program
 from gradir.interop.torch_export import Functions, TorchProgram, require_program
 from gradir.interop.torch_programs import imported, named_state, nested_results, traced_program
+from gradir.interop.torch_settings import settings_of
 
 torch: Any = package("torch", "torch")
+
+Programs = Store[Hashable, tuple[TorchProgram, Differentiable]]
+MOST_PROGRAMS = 64
+"""Programs of one module that are kept: a forward that counts its calls has one for each."""
 
 
 def differentiable(
@@ -30,13 +35,13 @@ def differentiable(
 ) -> Any:
     """The module, computed and differentiated by gradir: a torch.nn.Module with its parameters.
 
-    Parameters and buffers are the module's own, so that PyTorch's optimizers train it. A program
-    is made for each kind of inputs and each mode (train, eval) by torch.export, when it is called
-    first. Its gradients are differentiable to every order, with gradir's policies and memory
-    limits, as `wrap` has them. Inputs and results are nested as PyTorch nests them; inputs that are
-    not tensors are static. Random numbers are gradir's, of a key that is drawn from PyTorch's
-    generator. A torch.export.ExportedProgram has inputs of one kind, and needs
-    `trust_derivatives`.
+    Parameters and buffers are the module's own, so that PyTorch's optimizers train it. A program is
+    made by torch.export for each kind of inputs, each mode (train, eval), and all else that the
+    module's parts have as attributes (numbers, hooks, tensors), when it is called first. Its
+    gradients are differentiable to every order, with gradir's policies and memory limits, as `wrap`
+    has them. Inputs and results are nested as PyTorch nests them; inputs that are not tensors are
+    static. Random numbers are gradir's, of a key that is drawn from PyTorch's generator. A
+    torch.export.ExportedProgram has inputs of one kind, and needs `trust_derivatives`.
     """
     require_program(module)
     options = WrapOptions(policy, memory_limit, threads)
@@ -57,7 +62,7 @@ class DifferentiableModule(torch.nn.Module):
                 imported(module, (), {}, functions, trust_derivatives)
             self._exported, module = module, module.module()
         self.module: Any = module
-        self._programs = Store[Hashable, tuple[TorchProgram, Differentiable]]()
+        self._programs = Programs(MOST_PROGRAMS)
 
     def __getstate__(self) -> dict[str, Any]:
         state: Any = super().__getstate__()
@@ -65,7 +70,7 @@ class DifferentiableModule(torch.nn.Module):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        self._programs = Store[Hashable, tuple[TorchProgram, Differentiable]]()
+        self._programs = Programs(MOST_PROGRAMS)
 
     @torch.compiler.disable
     def forward(self, *args: Any, **kwargs: Any) -> Any:
@@ -83,9 +88,9 @@ class DifferentiableModule(torch.nn.Module):
             (k, _static(x)) for k, x in enumerate(leaves) if not isinstance(x, torch.Tensor)
         )
         kinds = tuple((x.shape, x.dtype) for x in (*state.values(), *inputs))
-        modes = tuple(part.training for part in self.module.modules())
         program, made = self._programs.find_or_make(
-            (str(nesting), kinds, rest, modes), lambda: self._made(args, kwargs)
+            (str(nesting), kinds, rest, settings_of(self.module, state)),
+            lambda: self._made(args, kwargs),
         )
         names = (*program.parameters, *program.buffers)
         # changed ones are copied: they are read again by backward, and by its derivative

@@ -89,25 +89,3 @@ def test_draws_and_initializers() -> None:
     assert places.tolist() == [0, 2]
     part: Any = lax.dynamic_slice(jnp.arange(6.0).reshape(2, 3), (0, 1), (2, 2))
     assert part.tolist() == [[1, 2], [4, 5]]
-
-
-@pytest.mark.parametrize(
-    ("statement", "message"),
-    [
-        ("from gradir.compat.jax import pmap", "jax.vmap on one machine, gradir.comm on several"),
-        ("from gradir.compat.jax import gard", "gradir.compat.jax has no gard: did you mean grad?"),
-        ("from gradir.compat.jax.lax import psum", "gradir.comm.psum, between ranks"),
-        ("from gradir.compat.jax.lax import scann", "did you mean scan?"),
-        (
-            "from gradir.compat.jax.lax import custom_root",
-            "jax.custom_vjp with a backward function",
-        ),
-        ("from gradir.compat.jax.nn import rellu", "did you mean relu?"),
-        ("from gradir.compat.jax.numpy import arrange", "did you mean arange?"),
-        ("from gradir.compat.jax.random import normall", "did you mean normal?"),
-    ],
-)
-def test_names_that_are_not_there_say_so_on_import(statement: str, message: str) -> None:
-    with pytest.raises(ImportError) as caught:
-        exec(statement)
-    assert message in str(caught.value)

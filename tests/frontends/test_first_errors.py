@@ -32,6 +32,17 @@ G: Any = gradir  # for calls that no checker of types takes
         ("from gradir.nn import rellu", "gradir.nn has no rellu: did you mean relu?"),
         ("from gradir.optim import adamm", "gradir.optim has no adamm: did you mean adam?"),
         ("from gradir.scipy.special import expitt", "did you mean expit?"),
+        ("from gradir.compat.jax import pmap", "jax.vmap on one machine, gradir.comm on several"),
+        ("from gradir.compat.jax import gard", "gradir.compat.jax has no gard: did you mean grad?"),
+        ("from gradir.compat.jax.lax import psum", "gradir.comm.psum, between ranks"),
+        ("from gradir.compat.jax.lax import scann", "did you mean scan?"),
+        (
+            "from gradir.compat.jax.lax import custom_root",
+            "jax.custom_vjp with a backward function",
+        ),
+        ("from gradir.compat.jax.nn import rellu", "did you mean relu?"),
+        ("from gradir.compat.jax.numpy import arrange", "did you mean arange?"),
+        ("from gradir.compat.jax.random import normall", "did you mean normal?"),
     ],
 )
 def test_unknown_names_are_told_the_nearest(statement: str, message: str) -> None:

@@ -298,6 +298,82 @@ def test_hooks_of_gradients_are_refused() -> None:
         differentiable(module)(x)
 
 
+def test_inference_mode_is_refused() -> None:
+    @torch.inference_mode()
+    def doubled(x: Any) -> Any:
+        return x * 2
+
+    def within(x: Any) -> Any:
+        with torch.inference_mode():
+            y = x * 2
+        return y.clone() * x
+
+    x = torch.randn(3, requires_grad=True)
+    for forward in (within, lambda x: doubled(x).clone() * x):
+        with pytest.raises(ImportedProgramError, match="inference_mode is lost in torch"):
+            differentiable(module_of(forward))(x)
+    with torch.inference_mode():
+        assert differentiable(nn.Linear(3, 2))(x).shape == (2,)
+
+
+class Changing(nn.Module):
+    """A module whose forward reads attributes of several kinds."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer, self.act = nn.Linear(3, 3), nn.ReLU()
+        self.twin = self.layer
+        self.factor, self.factors, self.plain = 2.0, [1.0, 2.0], torch.ones(3)
+        self.register_buffer("shift", torch.ones(3))
+
+    def forward(self, x: Any) -> Any:
+        x = self.act(self.twin(self.layer(x))) * self.factor
+        return x * self.factors[0] + self.shift * self.plain
+
+
+def test_a_module_that_is_changed_has_another_program() -> None:
+    torch.manual_seed(0)
+    module = Changing()
+    ours, x = differentiable(module), torch.randn(2, 3, requires_grad=True)
+
+    def check() -> None:
+        given = [x, *(p for p in module.parameters() if p.requires_grad)]
+        wanted = module(x)
+        found = ours(x)
+        torch.testing.assert_close(found, wanted)
+        for one, other in zip(
+            torch.autograd.grad(found.sum(), given),
+            torch.autograd.grad(wanted.sum(), given),
+            strict=True,
+        ):
+            torch.testing.assert_close(one, other)
+
+    def hook(part: Any, inputs: Any, output: Any) -> Any:
+        return output * 2
+
+    check()
+    module.factor = 3.0
+    check()
+    count = len(ours._programs)
+    check()
+    with torch.no_grad():
+        module.layer.weight.mul_(2)
+        module.shift.mul_(3)
+    check()
+    assert len(ours._programs) == count
+    for change in (
+        lambda: module.factors.__setitem__(0, 5.0),
+        lambda: module.plain.mul_(2),
+        lambda: setattr(module, "plain", torch.full((3,), 7.0)),
+        lambda: setattr(module, "twin", nn.Linear(3, 3)),
+        lambda: setattr(module, "act", nn.Tanh()),
+        lambda: module.act.register_forward_hook(hook),
+    ):
+        change()
+        check()
+        assert len(ours._programs) == (count := count + 1)
+
+
 def test_exported_programs(tmp_path: Path) -> None:
     module, x = Mlp().double(), torch.randn(4, 3, dtype=torch.float64)
     file = tmp_path / "mlp.pt2"

@@ -101,7 +101,12 @@ def _expi(x: Any) -> Any:
     return gnp.where(gnp.isnan(x), x, made)
 
 
-_expi.defjvps(lambda t, _, x: t * growing(gnp.exp(x) / x, gnp.exp(x)))
+def _expi_slope(x: Any) -> Any:
+    power = gnp.exp(x)
+    return growing(power / x, power)
+
+
+_expi.defjvps(lambda t, _, x: t * _expi_slope(x))
 
 
 def expi(x: Any) -> Any:

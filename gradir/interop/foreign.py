@@ -87,7 +87,7 @@ class Foreign(Wrapped, ABC):
         return [leaf for leaf in leaves if isinstance(leaf, self.types)]
 
     def _for(self, leaves: Sequence[Any], tree: Tree) -> _Made:
-        rest = [None if isinstance(x, self.types) else _static(x) for x in leaves]
+        rest = [None if isinstance(x, self.types) else key_of_static(x) for x in leaves]
         key = tree, self.kinds(self._arrays(leaves)), tuple(rest)
         try:
             found = self._programs.find(key)
@@ -153,11 +153,8 @@ class Foreign(Wrapped, ABC):
         """The refusal of the first leaf that is neither an array of the system nor static."""
         pairs = zip(argument_names(self._function, tree), leaves, strict=True)
         name, leaf = next((n, x) for n, x in pairs if not self._is_taken(x))
-        kind = type(leaf)
-        return refused(
-            f"wrap: {name}: expected {self.array}, or a hashable static value, got "
-            f"{kind.__name__} of {kind.__module__.partition('.')[0]}",
-            ArgumentTypeError,
+        return _not_hashable(
+            f"wrap: {name}: expected {self.array}, or a hashable static value", leaf
         )
 
 
@@ -174,7 +171,22 @@ def refused(message: str, kind: type[ErrorT]) -> ErrorT:
     return refusal(message, kind, _place())
 
 
-def _static(leaf: object) -> Hashable:
+def hashable_key(leaf: object, expected: str) -> Hashable:
+    """`key_of_static`; ArgumentTypeError, with what is expected, for values without a hash."""
+    try:
+        hash(leaf)
+    except TypeError:
+        raise _not_hashable(expected, leaf) from None
+    return key_of_static(leaf)
+
+
+def _not_hashable(expected: str, leaf: object) -> ArgumentTypeError:
+    kind = type(leaf)
+    got = f"{kind.__name__} of {kind.__module__.partition('.')[0]}"
+    return refused(f"{expected}, got {got}", ArgumentTypeError)
+
+
+def key_of_static(leaf: object) -> Hashable:
     """A static value as a part of a key: 1, 1.0 and True are different, 0.0 and -0.0 as well."""
     kind = type(leaf)
     return kind, repr(leaf) if issubclass(kind, float | complex | np.generic) else leaf

@@ -22,7 +22,7 @@ from gradir.frontends.tracing.trace import Traced, function_name, ordered_names,
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import tracing
 from gradir.frontends.transforms.wrapped import Wrapped
-from gradir.interop.foreign import refused
+from gradir.interop.foreign import hashable_key, refused
 from gradir.interop.jax_calls import run_program
 from gradir.interop.jax_keys import THREEFRY, is_key
 from gradir.interop.jaxprs import JaxprReader
@@ -30,6 +30,8 @@ from gradir.interop.packages import folder_of, package
 from gradir.interop.programs import Differentiable, WrapOptions
 
 jax: Any = package("jax", "jax")
+
+_EXPECTED = "differentiable: arguments must be arrays, or hashable static values"
 
 OLDEST, NEWEST = (0, 10), (0, 13)
 """The versions of JAX whose jaxprs are read: from the first, below the second."""
@@ -96,7 +98,9 @@ class ImportedFunction(Wrapped):
             return _replayed(self._function, leaves, tree)
         given = [_as_array(leaf) for leaf in leaves]
         arrays = [x for x in given if _is_array(x)]
-        static = tuple((k, _static(x)) for k, x in enumerate(given) if not _is_array(x))
+        static = tuple(
+            (k, hashable_key(x, _EXPECTED)) for k, x in enumerate(given) if not _is_array(x)
+        )
         avals = tuple(map(_aval, arrays))
         program, made = self._programs.find_or_make(
             (tree, avals, static), lambda: self._made(given, tree)
@@ -217,19 +221,6 @@ def _aval(x: Any) -> Hashable:
 
 def _without_key(x: Any) -> Any:
     return jax.random.key_data(x) if str(x.dtype) == THREEFRY else x
-
-
-def _static(leaf: Any) -> Hashable:
-    try:
-        hash(leaf)
-    except TypeError:
-        kind = type(leaf)
-        raise refused(
-            "differentiable: arguments must be arrays, or hashable static values, got "
-            f"{kind.__name__} of {kind.__module__.partition('.')[0]}",
-            ArgumentTypeError,
-        ) from None
-    return type(leaf), leaf
 
 
 def _spec_of(leaf: Any) -> Any:

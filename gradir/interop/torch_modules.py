@@ -6,10 +6,10 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 from gradir.cache.memory import Store
-from gradir.errors import ArgumentTypeError, TraceError
+from gradir.errors import TraceError
 from gradir.frontends.tracing.source_locations import at, place_of_user
 from gradir.frontends.tracing.tracing import tracing
-from gradir.interop.foreign import refused
+from gradir.interop.foreign import hashable_key, refused
 from gradir.interop.packages import folder_of, package
 from gradir.interop.programs import Differentiable, WrapOptions
 from gradir.interop.torch_calls import GradirCall, run_program
@@ -18,6 +18,8 @@ from gradir.interop.torch_programs import imported, named_state, nested_results,
 from gradir.interop.torch_settings import settings_of
 
 torch: Any = package("torch", "torch")
+
+_EXPECTED = "differentiable: inputs must be tensors, or hashable static values"
 
 Programs = Store[Hashable, tuple[TorchProgram, Differentiable]]
 MOST_PROGRAMS = 64
@@ -85,7 +87,9 @@ class DifferentiableModule(torch.nn.Module):
         state = named_state(self.module)
         inputs = [x for x in leaves if isinstance(x, torch.Tensor)]
         rest = tuple(
-            (k, _static(x)) for k, x in enumerate(leaves) if not isinstance(x, torch.Tensor)
+            (k, hashable_key(x, _EXPECTED))
+            for k, x in enumerate(leaves)
+            if not isinstance(x, torch.Tensor)
         )
         kinds = tuple((x.shape, x.dtype) for x in (*state.values(), *inputs))
         program, made = self._programs.find_or_make(
@@ -119,19 +123,6 @@ class DifferentiableModule(torch.nn.Module):
             for name, value in changed.items():
                 state[name].copy_(value)
         return found
-
-
-def _static(leaf: Any) -> Hashable:
-    try:
-        hash(leaf)
-    except TypeError:
-        kind = type(leaf)
-        raise refused(
-            "differentiable: inputs must be tensors, or hashable static values, got "
-            f"{kind.__name__} of {kind.__module__.partition('.')[0]}",
-            ArgumentTypeError,
-        ) from None
-    return type(leaf), leaf
 
 
 def _place() -> Any:

@@ -11,13 +11,15 @@ from collections.abc import Hashable, Mapping
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
+from gradir.interop.foreign import key_of_static
 from gradir.interop.packages import package
 
 torch: Any = package("torch", "torch")
 
 _KNOWN = frozenset({"_parameters", "_buffers", "_modules", "_non_persistent_buffers_set"})
 """Attributes of each module that its parts and its state_dict have."""
-_PLAIN = frozenset({bool, int, str, bytes, type(None), torch.dtype, torch.device, torch.Size})
+_NUMBERS = {bool, int, float, complex}
+_PLAIN = frozenset({*_NUMBERS, str, bytes, type(None), torch.dtype, torch.device, torch.Size})
 _EMPTY = frozenset({dict, OrderedDict})
 _CODE = (type, ModuleType, FunctionType, MethodType, BuiltinFunctionType)
 
@@ -69,9 +71,7 @@ class _Reader:
     def key(self, value: Any) -> Hashable:
         kind = type(value)
         if kind in _PLAIN:
-            return kind, value
-        if kind in (float, complex):
-            return kind, repr(value)  # of both zeros
+            return key_of_static(value)
         if isinstance(value, torch.Tensor):
             place = self.places.get(id(value))
             return (_Same(value), value._version) if place is None else place

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import re
 from collections.abc import Sequence
 from functools import partial
@@ -372,6 +373,12 @@ def test_a_module_that_is_changed_has_another_program() -> None:
         change()
         check()
         assert len(ours._programs) == (count := count + 1)
+
+
+def test_static_inputs_of_both_zeros_are_two() -> None:
+    ours = differentiable(module_of(lambda x, k: x * math.copysign(1.0, k)))
+    x = torch.ones(2)
+    assert [float(ours(x, k)[0]) for k in (0.0, -0.0, 0.0)] == [1, -1, 1]
 
 
 def test_exported_programs(tmp_path: Path) -> None:

@@ -80,9 +80,7 @@ def public(function: Callable[P, R]) -> Callable[P, R]:
         try:
             return called_from(frame, function, *args, **kwargs)
         except TypeError as error:
-            wrong = _wrong_call(error, function, args, kwargs)
-            if wrong is not None:
-                raise wrong from None
+            _raise_wrong_call(error, function, args, kwargs)
             raise
 
     return call
@@ -96,20 +94,19 @@ def named_options(function: Callable[P, R]) -> Callable[P, R]:
         try:
             return function(*args, **kwargs)
         except TypeError as error:
-            wrong = _wrong_call(error, function, args, kwargs)
-            if wrong is not None:
-                raise wrong from None
+            _raise_wrong_call(error, function, args, kwargs)
             raise
 
     return call
 
 
-def _wrong_call(
+def _raise_wrong_call(
     error: TypeError, function: Callable[..., Any], given: tuple[Any, ...], named: dict[str, Any]
-) -> ArgumentTypeError | None:
-    """The error of a call with arguments that the function does not take; None for other errors."""
+) -> None:
+    """Raise the error of a call with arguments that the function does not take, if it is one."""
     wrong = "" if isinstance(error, GradirError) else wrong_call(function, given, named)
-    return refusal(wrong, ArgumentTypeError, place_of_user()) if wrong else None
+    if wrong:
+        raise refusal(wrong, ArgumentTypeError, place_of_user()) from None
 
 
 def called_from(frame: FrameType, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:

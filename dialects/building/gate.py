@@ -24,7 +24,7 @@ from gradir.dialects.building.kinds import ElementwiseOp, require_elements, requ
 
 @irdl_op_definition
 class GateOp(ElementwiseOp):
-    """x where keep (i1) is true, else rest, which is 0 or nan: linear in x, as derivatives must be.
+    """x where keep (i1) is true, else rest, 0 or nan there: linear in x, as derivatives must be.
 
     `smooth = false`: rest is the value of a convention, which has no derivative.
     vjp: gate(ct, keep, rest), or gate(ct, keep, nan) if not smooth; none to rest
@@ -74,9 +74,9 @@ class GateOp(ElementwiseOp):
             return kept
         if of.strict or is_constant(self.rest):
             return None
-        # rest is 0 or nan
-        other = self.rest
-        return either(kept, negated(Mask(lambda e: e.value(other).equal(0))))
+        # rest is 0 or nan where keep is false; elsewhere it may be any number, as a relu's result
+        other, is_replaced = self.rest, negated(Mask.of(self.keep))
+        return either(kept, both(is_replaced, negated(Mask(lambda e: e.value(other).equal(0)))))
 
     def simplify(self, x: Value, keep: Value, rest: Value) -> Value | None:
         inner = x.ssa.owner
@@ -104,7 +104,7 @@ def is_constant(value: SSAValue) -> bool:
 
 
 def gated(ct: Value, keep: Value, rest: Value) -> Value:
-    """ct where `keep` is true, else `rest`, which is 0 or nan; on tensors or numbers."""
+    """ct where `keep` is true, else `rest`, which is 0 or nan there; on tensors or numbers."""
     op = ct.emitter.insert(GateOp.of([ct.ssa, keep.ssa, rest.ssa]))
     return ct.emitter.value(op.y)
 

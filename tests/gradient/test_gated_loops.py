@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import gradir
+import gradir.nn
 import gradir.numpy as gnp
 
 Step = Callable[[Any, Any], Any]
@@ -66,7 +67,13 @@ def matrices(loop: Loop, x: Any) -> Any:
     return positive(x[:, None], loop(2, lambda _, c: gnp.sqrt(c) @ weights, rows))
 
 
+def clipped(loop: Loop, x: Any) -> Any:
+    """A relu of a clip of infinity: the gate of the relu has no zeros where it is not closed."""
+    return gradir.nn.relu(gnp.clip(loop(2, lambda _, c: gnp.expm1(1000.0 * c), x), -1.0, 2.0))
+
+
 PROGRAMS: dict[str, tuple[Program, Any]] = {
+    "a relu of a clip": (clipped, EDGES),
     "around": (lambda loop, x: positive(x, roots(loop, x)), EDGES),
     "around two loops": (of_two, EDGES),
     "around a loop in a loop": (

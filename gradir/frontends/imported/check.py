@@ -54,7 +54,7 @@ def _check_node(node: ForeignNode, table: RuleTable, found: Refusals) -> None:
 
 
 def _check_type(type_: ForeignType, what: str, place: LocationAttr, found: Refusals) -> None:
-    if type_.dtype not in ELEMENTS:
+    if type_.is_known and type_.dtype not in ELEMENTS:
         found.add(what, f"there are no elements of type {type_.dtype}", place)
 
 

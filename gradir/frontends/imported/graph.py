@@ -22,6 +22,15 @@ class ForeignType(NamedTuple):
     def __str__(self) -> str:
         return f"{self.dtype}{list(self.shape)}"
 
+    @property
+    def is_known(self) -> bool:
+        """Whether the system says it."""
+        return bool(self.dtype)
+
+
+UNKNOWN = ForeignType((), "")
+"""The type of a value where the system does not say it."""
+
 
 @dataclass(eq=False, frozen=True)
 class ForeignValue:

@@ -135,7 +135,10 @@ def _value(values: dict[int, Tracer], operand: Operand) -> Tracer:
 
 def _checked(made: Tracer, type_: ForeignType, what: str) -> Tracer:
     """A result, not weak; ImportedProgramError unless it has the foreign type."""
-    if made.shape != type_.shape or element(made) != ELEMENTS[type_.dtype]:
+    is_like = not type_.is_known or (made.shape, element(made)) == (
+        type_.shape, ELEMENTS[type_.dtype],
+    )  # fmt: skip
+    if not is_like:
         raise ImportedProgramError(
             f"{what}: expected {type_}, got {type_text(made.type)}: its rule is wrong"
         )

@@ -1,0 +1,1 @@
+"""Rules of ONNX's operators, by kind; `table.py` joins them."""

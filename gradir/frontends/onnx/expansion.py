@@ -1,0 +1,171 @@
+"""Operators that ONNX defines by others, in place of which their definitions come.
+
+Functions of the model come in place of their calls first. Then, where gradir has no rule for an
+operator and the operator set defines it by a function, the nodes of the function do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from itertools import count
+from typing import Any
+
+from gradir.frontends.imported.errors import ImportedProgramError
+from gradir.frontends.tracing.source_locations import refusal
+from gradir.interop.packages import package
+
+onnx: Any = package("onnx", "onnx")
+defs: Any = package("onnx.defs", "onnx")
+inliner: Any = package("onnx.inliner", "onnx")
+shape_inference: Any = package("onnx.shape_inference", "onnx")
+
+DEEPEST = 12
+"""Definitions by operators that are defined by others, in so many levels."""
+
+
+def expand(model: Any, has_rule: Callable[[str], bool], file: str) -> Any:
+    """A model, changed, without functions, and with types where ONNX's inference finds them."""
+    try:
+        if model.functions:
+            model = inliner.inline_local_functions(model)
+        model = _typed(model)
+        versions = {entry.domain: entry.version for entry in model.opset_import}
+        for _ in range(DEEPEST):
+            expansion = _Expansion(versions, has_rule, _types_of(model.graph))
+            expansion.replace_in(model.graph)
+            if not expansion.has_replaced:
+                return model
+            model = _typed(model)
+    except (shape_inference.InferenceError, defs.SchemaError, RuntimeError, ValueError) as error:
+        raise refusal(f"{file}: it is not a valid model: {error}", ImportedProgramError) from None
+    raise refusal(f"{file}: functions are defined by others in {DEEPEST} levels",
+                  ImportedProgramError)  # fmt: skip
+
+
+def name_of(node: Any) -> str:
+    """The name of a node's operator, with its domain unless that is ONNX's own."""
+    return node.op_type if node.domain in ("", "ai.onnx") else f"{node.domain}.{node.op_type}"
+
+
+def _typed(model: Any) -> Any:
+    return shape_inference.infer_shapes(model, check_type=True, strict_mode=False, data_prop=True)
+
+
+def _types_of(graph: Any) -> dict[str, Any]:
+    found = {value.name: value.type for value in (*graph.value_info, *graph.output, *graph.input)}
+    for tensor in graph.initializer:
+        found[tensor.name] = onnx.helper.make_tensor_type_proto(tensor.data_type, tensor.dims)
+    return found
+
+
+class _Expansion:
+    """One level of definitions in the place of operators."""
+
+    def __init__(
+        self, versions: Mapping[str, int], has_rule: Callable[[str], bool], types: dict[str, Any]
+    ):
+        self.versions, self.has_rule, self.types = versions, has_rule, types
+        self.has_replaced = False
+        self._numbers = count()
+
+    def replace_in(self, graph: Any) -> None:
+        """Replace nodes of a graph, and of the graphs in it."""
+        nodes: list[Any] = []
+        for node in graph.node:
+            function = None if self.has_rule(name_of(node)) else self._definition(node)
+            if function is None:
+                for attribute in node.attribute:
+                    if attribute.HasField("g"):
+                        inner = _Expansion(self.versions, self.has_rule,
+                                           self.types | _types_of(attribute.g))  # fmt: skip
+                        inner._numbers = self._numbers
+                        inner.replace_in(attribute.g)
+                        self.has_replaced |= inner.has_replaced
+                nodes.append(node)
+            else:
+                self.has_replaced = True
+                nodes += self._nodes(node, function)
+        copies = [_copy(node) for node in nodes]
+        del graph.node[:]
+        graph.node.extend(copies)
+
+    def _definition(self, node: Any) -> Any:
+        """The function that defines an operator; None where there is none."""
+        version = self.versions.get(node.domain, self.versions.get("ai.onnx", 1))
+        try:
+            schema = defs.get_schema(node.op_type, version, node.domain)
+        except defs.SchemaError:
+            return None
+        if schema.has_function:
+            return schema.get_function_with_opset_version(version) or schema.function_body
+        if not schema.has_context_dependent_function:
+            return None
+        types = [self.types.get(name, onnx.TypeProto()) for name in node.input]
+        data = schema.get_context_dependent_function_with_opset_version(
+            version, node.SerializeToString(), [t.SerializeToString() for t in types]
+        )
+        if not data:
+            return None
+        return onnx.FunctionProto.FromString(data)
+
+    def _nodes(self, node: Any, function: Any) -> list[Any]:
+        if isinstance(function, bytes):
+            function = onnx.FunctionProto.FromString(function)
+        prefix = f"{node.name or node.op_type}/{next(self._numbers)}/"
+        names = {"": ""}
+        names |= dict(zip(function.input, [*node.input, *[""] * len(function.input)], strict=False))
+        for inner, outer in zip(function.output, node.output, strict=False):
+            if outer:
+                names[inner] = outer
+        given = {attribute.name: attribute for attribute in node.attribute}
+        for attribute in function.attribute_proto:
+            given.setdefault(attribute.name, attribute)
+        schema_defaults = _defaults(node, self.versions)
+        return [_renamed(each, names, prefix, schema_defaults | given) for each in function.node]
+
+
+def _defaults(node: Any, versions: Mapping[str, int]) -> dict[str, Any]:
+    schema = defs.get_schema(node.op_type, versions.get(node.domain, 1), node.domain)
+    found = {name: each.default_value for name, each in schema.attributes.items()}
+    return {name: value for name, value in found.items() if value.name}
+
+
+def _copy(node: Any) -> Any:
+    made = onnx.NodeProto()
+    made.CopyFrom(node)
+    return made
+
+
+def _renamed(node: Any, names: dict[str, str], prefix: str, given: Mapping[str, Any]) -> Any:
+    """A node of a function with the names and attributes of a call."""
+    made = _copy(node)
+    made.name = prefix + (node.name or node.op_type)
+    for k, name in enumerate(node.input):
+        made.input[k] = names.get(name, prefix + name)
+    for k, name in enumerate(node.output):
+        made.output[k] = names.setdefault(name, prefix + name if name else "")
+    del made.attribute[:]
+    for attribute in node.attribute:
+        bound = given.get(attribute.ref_attr_name) if attribute.ref_attr_name else attribute
+        if bound is None:
+            continue
+        copy = made.attribute.add()
+        copy.CopyFrom(bound)
+        copy.name = attribute.name
+        if copy.HasField("g"):
+            _rename_graph(copy.g, dict(names), prefix, given)
+    return made
+
+
+def _rename_graph(
+    graph: Any, names: dict[str, str], prefix: str, given: Mapping[str, Any]
+) -> None:
+    for value in (*graph.input, *graph.initializer):
+        names[value.name] = prefix + value.name
+        value.name = names[value.name]
+    nodes = [_renamed(node, names, prefix, given) for node in graph.node]
+    del graph.node[:]
+    graph.node.extend(nodes)
+    del graph.value_info[:]
+    for value in graph.output:
+        value.name = names.get(value.name, prefix + value.name)

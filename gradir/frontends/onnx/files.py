@@ -1,0 +1,95 @@
+"""ONNX files: the model, and its tensors, which may lie in files beside it.
+
+A file beside a model must be in the model's folder: paths that leave it, by .., by links or from
+the root, are refused, as are parts of a file that it does not have.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gradir.frontends.imported.errors import ImportedProgramError
+from gradir.frontends.tracing.source_locations import refusal
+from gradir.interop.packages import package
+
+onnx: Any = package("onnx", "onnx")
+numpy_helper: Any = package("onnx.numpy_helper", "onnx")
+
+EXTERNAL = 1
+"""TensorProto.EXTERNAL: a tensor's elements are in another file."""
+
+
+def read_model(given: Any) -> tuple[Any, str, Path | None]:
+    """A model from a path or a ModelProto, a name for its places, and the folder of its tensors."""
+    if isinstance(given, onnx.ModelProto):
+        copy = onnx.ModelProto()
+        copy.CopyFrom(given)
+        return copy, "<onnx model>", None
+    if not isinstance(given, (str, os.PathLike)):
+        raise refusal(
+            f"onnx.load: expected a path or an onnx.ModelProto, got {type(given).__name__}",
+            ImportedProgramError,
+        )
+    path = Path(given)
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise refusal(f"{path}: {error.strerror}", ImportedProgramError) from None
+    return _parsed(data, path), str(path), path.parent
+
+
+def _parsed(data: bytes, path: Path) -> Any:
+    model = onnx.ModelProto()
+    try:
+        model.ParseFromString(data)
+    except Exception as error:  # protobuf has several of its own
+        raise refusal(f"{path}: it is not an ONNX model: {error}", ImportedProgramError) from None
+    if not model.HasField("graph") or not model.opset_import:
+        raise refusal(f"{path}: it is not an ONNX model: it has no graph or no opset",
+                      ImportedProgramError)  # fmt: skip
+    return model
+
+
+def array_of(tensor: Any, folder: Path | None, file: str) -> np.ndarray[Any, Any]:
+    """The elements of a TensorProto."""
+    try:
+        if tensor.data_location == EXTERNAL:
+            return _external(tensor, folder, file)
+        return np.asarray(numpy_helper.to_array(tensor))
+    except (ValueError, TypeError, KeyError) as error:
+        raise refusal(f"{file}: tensor {tensor.name!r}: {error}", ImportedProgramError) from None
+
+
+def _external(tensor: Any, folder: Path | None, file: str) -> np.ndarray[Any, Any]:
+    entries = {entry.key: entry.value for entry in tensor.external_data}
+    if folder is None:
+        raise ValueError("its elements are in another file; load the model by its path")
+    path = _inside(folder, entries.get("location", ""))
+    dtype = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type))
+    count = int(np.prod(tensor.dims, dtype=object)) * dtype.itemsize
+    offset, length = int(entries.get("offset", 0)), int(entries.get("length", count))
+    if length != count or offset < 0 or offset + length > path.stat().st_size:
+        raise ValueError(f"{path.name} does not have its {count} bytes at {offset}")
+    made = np.fromfile(path, dtype.newbyteorder("<"), count // max(dtype.itemsize, 1), offset=offset)
+    return made.astype(dtype, copy=False).reshape(tuple(tensor.dims))
+
+
+def _inside(folder: Path, location: str) -> Path:
+    root = folder.resolve()
+    path = (root / location).resolve()
+    if not location or not path.is_relative_to(root) or not path.is_file():
+        raise ValueError(f"its elements are in {location!r}, which is no file in the model's folder")
+    return path
+
+
+def subgraphs(node: Any) -> Iterator[Any]:
+    """The graphs among the attributes of a node."""
+    for attribute in node.attribute:
+        if attribute.HasField("g"):
+            yield attribute.g
+        yield from attribute.graphs

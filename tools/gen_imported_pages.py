@@ -1,4 +1,4 @@
-"""Writes the tables of docs/jax.md and docs/torch.md: each op, whether it is there, and why not.
+"""Writes the tables of docs/jax.md, torch.md and onnx.md: each op, and why it is not there.
 
 Run by `make docs`, from the tables of gradir/frontends/imported. The text before the marker is
 written by hand.
@@ -6,11 +6,13 @@ written by hand.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from gradir.frontends.imported.jax_rules.table import JAX
+from gradir.frontends.imported.onnx_rules.table import ONNX
 from gradir.frontends.imported.table import RuleTable
 from gradir.frontends.imported.torch_rules.table import TORCH
 
@@ -20,12 +22,16 @@ MARKER = "<!-- written by `make docs` from here on -->\n"
 
 @dataclass(frozen=True)
 class ImportedPage:
-    """A page, and the table that it shows; `kind` and `kinds` are the system's word for its ops."""
+    """A page, and the table that it shows; `kind` and `kinds` are the system's word for its ops.
+
+    `suite` lists the system's own tests that are refused, with reasons, below their number.
+    """
 
     name: str
     table: RuleTable
     kind: str
     kinds: str
+    suite: str = ""
 
     @property
     def path(self) -> Path:
@@ -51,12 +57,27 @@ class ImportedPage:
         yield f"| {self.kind} | why |\n|---|---|"
         for why, names in _by_text(table.absent).items():
             yield f"| {names} | {why} |"
+        if self.suite:
+            yield from _suite_lines(table.system, ROOT / self.suite)
 
 
 PAGES = (
     ImportedPage("jax.md", JAX, "primitive", "primitives"),
     ImportedPage("torch.md", TORCH, "op", "ops"),
+    ImportedPage("onnx.md", ONNX, "operator", "operators", "tests/peers/onnx_refused.txt"),
 )
+
+
+def _suite_lines(system: str, path: Path) -> Iterator[str]:
+    """How many of a system's own tests agree, and why the others are refused."""
+    first, *lines = path.read_text(encoding="utf-8").splitlines()
+    total = int(first.split()[1])
+    reasons = Counter(line.split(": ", 1)[1] for line in lines)
+    yield f"\n## {system}'s own tests\n"
+    yield f"Of {total:,} tests {total - len(lines):,} agree, and {len(lines)} are refused:\n"
+    yield "| tests | why |\n|---|---|"
+    for why, count in sorted(reasons.items(), key=lambda item: (-item[1], item[0])):
+        yield f"| {count} | {why} |"
 
 
 def _by_text(texts: dict[str, str]) -> dict[str, str]:

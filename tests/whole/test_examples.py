@@ -189,7 +189,8 @@ def run_with(package: str, name: str, folder: Path) -> str | None:
     command = [sys.executable, str(EXAMPLES / name)]
     result = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert (result.returncode, result.stdout) == (1, "")
-    assert f"error: gradir.interop.{package} needs the package {package}" in result.stderr
+    room = "frontends" if package == "onnx" else "interop"
+    assert f"error: gradir.{room}.{package} needs the package {package}" in result.stderr
     assert f"pip install 'gradir[{package}]'" in result.stderr
     return None
 
@@ -214,6 +215,13 @@ def test_torch_library(tmp_path: Path) -> None:
     output = run_with("torch", "torch_library.py", tmp_path)
     if output is not None:
         assert "after 200 steps by the library: loss 0.0" in output
+
+
+def test_onnx_train(tmp_path: Path) -> None:
+    """An ONNX file learns; `make test-peers` runs it with onnx."""
+    output = run_with("onnx", "onnx_train.py", tmp_path)
+    if output is not None:
+        assert "the file now: <OnnxModel points(x: float32[batch, 2]) -> y" in output
 
 
 def test_interop_jax(tmp_path: Path) -> None:

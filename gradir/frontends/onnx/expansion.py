@@ -14,10 +14,11 @@ from gradir.frontends.imported.errors import ImportedProgramError
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.interop.packages import package
 
-onnx: Any = package("onnx", "onnx")
-defs: Any = package("onnx.defs", "onnx")
-inliner: Any = package("onnx.inliner", "onnx")
-shape_inference: Any = package("onnx.shape_inference", "onnx")
+onnx: Any = package("onnx", "onnx", "frontends")
+defs: Any = package("onnx.defs", "onnx", "frontends")
+inliner: Any = package("onnx.inliner", "onnx", "frontends")
+converter: Any = package("onnx.version_converter", "onnx", "frontends")
+shape_inference: Any = package("onnx.shape_inference", "onnx", "frontends")
 
 DEEPEST = 12
 """Definitions by operators that are defined by others, in so many levels."""
@@ -36,10 +37,23 @@ def expand(model: Any, has_rule: Callable[[str], bool], file: str) -> Any:
             if not expansion.has_replaced:
                 return model
             model = _typed(model)
-    except (shape_inference.InferenceError, defs.SchemaError, RuntimeError, ValueError) as error:
+    except ImportedProgramError:
+        raise
+    except Exception as error:  # the C++ code has errors of its own
         raise refusal(f"{file}: it is not a valid model: {error}", ImportedProgramError) from None
     raise refusal(f"{file}: functions are defined by others in {DEEPEST} levels",
                   ImportedProgramError)  # fmt: skip
+
+
+def converted(model: Any, version: int, file: str) -> Any:
+    """A model of an older operator set as one of a newer version."""
+    try:
+        return converter.convert_version(model, version)
+    except Exception as error:  # it has no error of its own
+        raise refusal(
+            f"{file}: its operators cannot be converted to version {version}: {error}",
+            ImportedProgramError,
+        ) from None
 
 
 def name_of(node: Any) -> str:
@@ -157,9 +171,7 @@ def _renamed(node: Any, names: dict[str, str], prefix: str, given: Mapping[str, 
     return made
 
 
-def _rename_graph(
-    graph: Any, names: dict[str, str], prefix: str, given: Mapping[str, Any]
-) -> None:
+def _rename_graph(graph: Any, names: dict[str, str], prefix: str, given: Mapping[str, Any]) -> None:
     for value in (*graph.input, *graph.initializer):
         names[value.name] = prefix + value.name
         value.name = names[value.name]

@@ -17,8 +17,8 @@ from gradir.frontends.imported.errors import ImportedProgramError
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.interop.packages import package
 
-onnx: Any = package("onnx", "onnx")
-numpy_helper: Any = package("onnx.numpy_helper", "onnx")
+onnx: Any = package("onnx", "onnx", "frontends")
+numpy_helper: Any = package("onnx.numpy_helper", "onnx", "frontends")
 
 EXTERNAL = 1
 """TensorProto.EXTERNAL: a tensor's elements are in another file."""
@@ -75,7 +75,9 @@ def _external(tensor: Any, folder: Path | None, file: str) -> np.ndarray[Any, An
     offset, length = int(entries.get("offset", 0)), int(entries.get("length", count))
     if length != count or offset < 0 or offset + length > path.stat().st_size:
         raise ValueError(f"{path.name} does not have its {count} bytes at {offset}")
-    made = np.fromfile(path, dtype.newbyteorder("<"), count // max(dtype.itemsize, 1), offset=offset)
+    made = np.fromfile(
+        path, dtype.newbyteorder("<"), count // max(dtype.itemsize, 1), offset=offset
+    )
     return made.astype(dtype, copy=False).reshape(tuple(tensor.dims))
 
 
@@ -83,13 +85,15 @@ def _inside(folder: Path, location: str) -> Path:
     root = folder.resolve()
     path = (root / location).resolve()
     if not location or not path.is_relative_to(root) or not path.is_file():
-        raise ValueError(f"its elements are in {location!r}, which is no file in the model's folder")
+        raise ValueError(
+            f"its elements are in {location!r}, which is no file in the model's folder"
+        )
     return path
 
 
 def subgraphs(node: Any) -> Iterator[Any]:
-    """The graphs among the attributes of a node."""
-    for attribute in node.attribute:
+    """The graphs among the attributes of a node; of an If the one of true first."""
+    for attribute in sorted(node.attribute, key=lambda each: each.name, reverse=True):
         if attribute.HasField("g"):
             yield attribute.g
         yield from attribute.graphs

@@ -32,7 +32,7 @@ from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.spec import ELEMENTS
 from gradir.interop.packages import package
 
-onnx: Any = package("onnx", "onnx")
+onnx: Any = package("onnx", "onnx", "frontends")
 
 Scope = dict[str, Operand]
 
@@ -86,7 +86,9 @@ class GraphReader:
         results = tuple(self._found(scope, name) for name in outputs)
         name = graph.name if graph.name.isidentifier() and graph.name.isascii() else "model"
         whole = ForeignGraph(name, tuple(made), tuple(nodes), results, self._place(0))
-        return OnnxProgram(whole, parameters, {v.name: _input_of(v, self.file) for v in inputs}, outputs)
+        return OnnxProgram(
+            whole, parameters, {v.name: _input_of(v, self.file) for v in inputs}, outputs
+        )
 
     def _nodes(self, graph: Any, scope: Scope, types: _Types) -> list[ForeignNode]:
         return [self._node(node, scope, types) for node in graph.node]

@@ -12,10 +12,9 @@ import numpy as np
 from gradir.api import Module
 from gradir.errors import ArgumentError, ArgumentTypeError
 from gradir.frontends.imported.check import require_replayable
-from gradir.frontends.imported.errors import ImportedProgramError
 from gradir.frontends.imported.onnx_rules.table import ONNX
 from gradir.frontends.imported.replay import Replay
-from gradir.frontends.onnx.expansion import expand
+from gradir.frontends.onnx.expansion import converted, expand
 from gradir.frontends.onnx.files import read_model
 from gradir.frontends.onnx.graphs import GraphReader, OnnxInput, OnnxProgram
 from gradir.frontends.tracing.source_locations import place_of_user, public, refusal
@@ -34,18 +33,16 @@ def load(model: Any, bind: Mapping[str, Any] | None = None) -> OnnxModel:
 
     `model` is a path or an `onnx.ModelProto`. `bind` gives names of extents their numbers
     (`{"batch": 8}`), and inputs that shapes depend on their values, which are no inputs then.
-    Operator sets from version 13 on are read. ImportedProgramError names all operators and dtypes
-    that cannot be imported, by the number of their node.
+    Operator sets before version 13 are converted by ONNX's converter. ImportedProgramError names
+    all operators and dtypes that cannot be imported, by the number of their node.
     """
     proto, file, folder = read_model(model)
     given = dict(bind or {})
-    version = max((e.version for e in proto.opset_import if e.domain in ("", "ai.onnx")), default=OLDEST)
+    version = max(
+        (e.version for e in proto.opset_import if e.domain in ("", "ai.onnx")), default=OLDEST
+    )
     if version < OLDEST:
-        raise refusal(
-            f"{file}: its operators are of version {version}, and before {OLDEST} some have other "
-            f"meanings; onnx.version_converter.convert_version(model, {OLDEST}) makes newer ones",
-            ImportedProgramError,
-        )
+        proto, version = converted(proto, OLDEST, file), OLDEST
     inputs = {v.name for v in proto.graph.input}
     bound = {name: np.asarray(value) for name, value in given.items() if name in inputs}
     extents = {name: value for name, value in given.items() if name not in inputs}
@@ -86,7 +83,7 @@ class OnnxModel:
         self._jitted: Any = None
 
     def __call__(self, parameters: Mapping[str, Any], *inputs: Any, **named: Any) -> Any:
-        """The result, or a tuple of several, of the parameters and of inputs in order or by name."""
+        """The result, or a tuple of several, of parameters and of inputs in order or by name."""
         given = self._ordered(inputs, named)
         if tracing() is not None:
             return self._run(parameters, given)
@@ -113,13 +110,14 @@ class OnnxModel:
     def __repr__(self) -> str:
         given = ", ".join(f"{n}: {_text(i)}" for n, i in self.inputs.items())
         count = sum(a.size for a in self.parameters.values())
-        return f"<OnnxModel {self.__name__}({given}) -> {', '.join(self.outputs)}; {count:,} parameters>"
+        results = ", ".join(self.outputs)
+        return f"<OnnxModel {self.__name__}({given}) -> {results}; {count:,} parameters>"
 
     def _run(self, parameters: Mapping[str, Any], inputs: list[Any]) -> Any:
         lost = self.parameters.keys() ^ parameters.keys()
         if lost:
-            raise refusal(f"{self.__name__}: parameters differ from the model's by {sorted(lost)[0]!r}",
-                          ArgumentError)  # fmt: skip
+            what = f"parameters differ from the model's by {sorted(lost)[0]!r}"
+            raise refusal(f"{self.__name__}: {what}", ArgumentError)
         weights = [parameters[name] for name in self.parameters]
         made = self._replayed([*weights, *inputs])
         return made[0] if len(made) == 1 else tuple(made)
@@ -134,8 +132,12 @@ class OnnxModel:
         wanted = self.inputs[name]
         is_like = str(x.dtype) == wanted.dtype and (
             wanted.shape is None
-            or len(wanted.shape) == x.ndim
-            and all(d == n for d, n in zip(wanted.shape, x.shape, strict=True) if isinstance(d, int))
+            or (
+                len(wanted.shape) == x.ndim
+                and all(
+                    d == n for d, n in zip(wanted.shape, x.shape, strict=True) if isinstance(d, int)
+                )
+            )
         )
         if not is_like:
             raise refusal(

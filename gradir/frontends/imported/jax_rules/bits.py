@@ -66,7 +66,7 @@ def _in_order(call: Any, x: Any, y: Any) -> Any:
 def _rank(x: Any) -> Any:
     """Integers in the order of floats."""
     width = 8 * byte_size(element(x))
-    bits = gnp.astype(_bits_of(x), f"int{width}")
+    bits = gnp.astype(bits_of(x), f"int{width}")
     mask = op.bitwise_and(op.bitwise_right_shift(bits, width - 1), 2 ** (width - 1) - 1)
     return op.bitwise_xor(bits, mask)
 
@@ -90,7 +90,7 @@ def _leading_zeros(call: Any, x: Any) -> Any:
 def _bitcast(call: Any, x: Any) -> Any:
     """Between widths, the parts of an element are along a last axis, the lowest bits first."""
     wide, narrow = byte_size(element(x)), byte_size(call.element)
-    bits = _bits_of(x)
+    bits = bits_of(x)
     if wide > narrow:
         parts = [op.bitwise_right_shift(bits, 8 * narrow * k) for k in range(wide // narrow)]
         bits = gnp.astype(op.stack(parts, axis=-1), f"uint{8 * narrow}")
@@ -100,10 +100,10 @@ def _bitcast(call: Any, x: Any) -> Any:
         bits = parts[0]
         for part in parts[1:]:
             bits = op.bitwise_or(bits, part)
-    return _of_bits(bits, call.type.dtype)
+    return of_bits(bits, call.type.dtype)
 
 
-def _bits_of(x: Any) -> Any:
+def bits_of(x: Any) -> Any:
     """The bits of x as unsigned integers."""
     size, kind = byte_size(element(x)), element(x)
     if is_bool(kind):
@@ -118,7 +118,7 @@ def _bits_of(x: Any) -> Any:
     return _bits_of_half(x)
 
 
-def _of_bits(bits: Any, dtype: str) -> Any:
+def of_bits(bits: Any, dtype: str) -> Any:
     """Unsigned integers as elements with these bits."""
     kind = ELEMENTS[dtype]
     if is_bool(kind):

@@ -14,9 +14,11 @@ from typing import Any, TypeAlias, cast
 
 import numpy as np
 
+import gradir.frontends.functions.numpy as gnp
 from gradir.dialects.base.shapes import is_float
 from gradir.frontends.functions.array_ops import op
 from gradir.frontends.functions.promotion import converted
+from gradir.frontends.imported.errors import ImportedProgramError
 from gradir.frontends.imported.table import Rule, RuleTable
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.spec import ELEMENTS
@@ -72,7 +74,8 @@ def _of_inputs(function: Function, static: frozenset[int]) -> Rule:
         ]
         attributes = call["attributes"]
         if not takes_all and (unknown := attributes.keys() - names):
-            raise refusal(f"{call.op}: there is no attribute {sorted(unknown)[0]!r} here")
+            what = f"{call.op}: there is no attribute {sorted(unknown)[0]!r} here"
+            raise refusal(what, ImportedProgramError)
         made = function(call, *given, **attributes)
         every = list(cast(Sequence[Any], made)) if isinstance(made, (tuple, list)) else [made]
         return [_required(call, every, k) for k, named in enumerate(call["outputs"]) if named]
@@ -95,7 +98,8 @@ def known(call: Any, x: Any, number: int) -> np.ndarray[Any, Any] | None:
         what = call["names"][number]
         raise refusal(
             f"{call.op}: its input {what!r} must be known, since shapes depend on it; give "
-            "onnx.load(bind={name: array}) the values of the model's inputs that it is made of"
+            "onnx.load(bind={name: array}) the values of the model's inputs that it is made of",
+            ImportedProgramError,
         )
     return np.asarray(value)
 
@@ -133,4 +137,4 @@ def in_float32(function: Function, *arrays: Any) -> Any:
 def places_of(index: Any, count: int) -> Any:
     """Places counted from the first, as int64: negative ones count from the end."""
     wide = converted(index, INT64)
-    return op.where(op.less(wide, 0), op.add(wide, count), wide)
+    return gnp.where(op.less(wide, 0), op.add(wide, count), wide)

@@ -9,6 +9,7 @@ import numpy as np
 
 import gradir.frontends.functions.numpy as gnp
 from gradir.frontends.functions.promotion import converted
+from gradir.frontends.imported.errors import ImportedProgramError
 from gradir.frontends.imported.onnx_rules.arguments import INT64, OnnxRules, axis_of
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracing import constant
@@ -56,7 +57,8 @@ def _loop(call: Any, *operands: Any) -> Any:
     if number is None or starts is None or not _keeps_on(call):
         raise refusal(
             "Loop: the shape of its results of each step depends on values: the number of steps "
-            "must be known, and the condition stay as it began; give onnx.load(bind={name: array})"
+            "must be known, and the condition stay as it began; give onnx.load(bind={name: array})",
+            ImportedProgramError,
         )
     steps = int(np.reshape(number, ())) if np.reshape(starts, ()) else 0
 

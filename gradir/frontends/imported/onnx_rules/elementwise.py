@@ -6,13 +6,15 @@ from functools import reduce
 from typing import Any
 
 import gradir.frontends.functions.numpy as gnp
+from gradir.dialects.array.creation import numpy_dtype
 from gradir.dialects.base.shapes import is_bool
 from gradir.frontends.functions import nn
 from gradir.frontends.functions.array_ops import op
 from gradir.frontends.functions.promotion import converted
+from gradir.frontends.imported.jax_rules.bits import bits_of, of_bits
 from gradir.frontends.imported.onnx_rules.arguments import Function, OnnxRules, is_real
 from gradir.frontends.imported.onnx_rules.types import element_of_code
-from gradir.frontends.tracing.source_locations import refusal
+from gradir.frontends.tracing.spec import ELEMENTS
 from gradir.frontends.tracing.tracing import element
 
 RULES = OnnxRules()
@@ -23,7 +25,7 @@ RULES.each(
     Sqrt=op.sqrt, Tan=op.tan, Tanh=op.tanh, Reciprocal=op.reciprocal, IsNaN=op.isnan,
     Not=op.logical_not, BitwiseNot=gnp.bitwise_invert, Identity=gnp.positive, Det=gnp.linalg.det,
     Sigmoid=nn.sigmoid, Softplus=nn.softplus, Softsign=nn.softsign, Mish=nn.mish,
-    HardSwish=nn.hardswish, Where=op.where,
+    HardSwish=nn.hardswish, Where=gnp.where,
 )  # fmt: skip
 
 
@@ -90,7 +92,7 @@ def _hard_sigmoid(call: Any, x: Any, alpha: float = 0.2, beta: float = 0.5) -> A
 
 @RULES.onnx("Gelu")
 def _gelu(call: Any, x: Any, approximate: str = "none") -> Any:
-    return nn.gelu(x, approximate=approximate == "tanh")
+    return nn.gelu(x, approximate=approximate)
 
 
 @RULES.onnx("Swish")
@@ -100,8 +102,8 @@ def _swish(call: Any, x: Any, alpha: float = 1.0) -> Any:
 
 @RULES.onnx("Shrink")
 def _shrink(call: Any, x: Any, bias: float = 0.0, lambd: float = 0.5) -> Any:
-    low = op.where(op.less(x, -lambd), x + _whole(x, bias), 0)
-    return converted(op.where(op.greater(x, lambd), x - _whole(x, bias), low), element(x))
+    low = gnp.where(op.less(x, -lambd), x + _whole(x, bias), 0)
+    return converted(gnp.where(op.greater(x, lambd), x - _whole(x, bias), low), element(x))
 
 
 def _whole(x: Any, number: float) -> float:
@@ -110,7 +112,7 @@ def _whole(x: Any, number: float) -> float:
 
 @RULES.onnx("PRelu")
 def _prelu(call: Any, x: Any, slope: Any) -> Any:
-    return op.where(op.less(x, 0), op.multiply(x, slope), x)
+    return gnp.where(op.less(x, 0), op.multiply(x, slope), x)
 
 
 @RULES.onnx("IsInf")
@@ -145,7 +147,7 @@ def _signed_rest(x: Any, y: Any) -> Any:
     """The rest of a division whose quotient is cut, with the sign of x."""
     rest = op.remainder(x, y)
     differ = op.logical_and(op.not_equal(rest, 0), op.not_equal(op.less(rest, 0), op.less(x, 0)))
-    return op.where(differ, op.subtract(rest, y), rest)
+    return gnp.where(differ, op.subtract(rest, y), rest)
 
 
 @RULES.onnx("Mod")
@@ -168,8 +170,10 @@ def _power(call: Any, x: Any, y: Any) -> Any:
 def _shifted(call: Any, x: Any, y: Any, direction: str) -> Any:
     rule = op.bitwise_left_shift if direction == "LEFT" else op.bitwise_right_shift
     bits = x.dtype.itemsize * 8
+    if direction == "RIGHT" and x.dtype.kind == "i":
+        return rule(x, op.minimum(y, bits - 1))
     inside = op.less(y, bits)
-    return op.where(inside, rule(x, op.where(inside, y, 0)), 0)
+    return gnp.where(inside, rule(x, gnp.where(inside, y, 0)), 0)
 
 
 @RULES.onnx("Max")
@@ -212,11 +216,10 @@ def _converted(x: Any, kind: Any) -> Any:
     return op.not_equal(x, 0) if is_bool(kind) and not is_bool(element(x)) else converted(x, kind)
 
 
-@RULES.onnx("BitCast")
+@RULES.onnx("BitCast", note="between types of one size")
 def _bits(call: Any, x: Any, to: int) -> Any:
     kind = element_of_code(to)
-    if is_bool(kind) or is_bool(element(x)):
-        raise refusal("BitCast: of bools")
-    return op.bitcast(x, dtype=kind)
-
-
+    if is_bool(kind):
+        return op.not_equal(x, 0)
+    bits = converted(x, ELEMENTS["uint8"]) if is_bool(element(x)) else bits_of(x)
+    return of_bits(bits, numpy_dtype(kind).name)

@@ -82,9 +82,7 @@ def _scattered(
 
 
 @RULES.onnx("ScatterND", note="of places named several times the last is kept")
-def _scattered_nd(
-    call: Any, x: Any, index: Any, updates: Any, reduction: str = "none"
-) -> Any:
+def _scattered_nd(call: Any, x: Any, index: Any, updates: Any, reduction: str = "none") -> Any:
     return _updated(x, _places_nd(x, index), updates, reduction)
 
 
@@ -96,7 +94,9 @@ def _written(
     first = spread(0, (count,), INT64) if starts is None else converted(starts, INT64)
     shape = [1] * past.ndim
     shape[0] = count
-    steps = np.arange(update.shape[axis]).reshape([-1 if k == axis else 1 for k in range(past.ndim)])
+    steps = np.arange(update.shape[axis]).reshape(
+        [-1 if k == axis else 1 for k in range(past.ndim)]
+    )
     places = gnp.reshape(first, shape) + constant(steps)
     places = places % past.shape[axis] if mode == "circular" else places
     key = _places_along(past, gnp.broadcast_to(places, update.shape), axis)
@@ -111,7 +111,7 @@ def _one_hot(call: Any, index: Any, depth: Any, values: Any, axis: int = -1) -> 
     axis = axis % rank
     row = np.arange(count).reshape([-1 if k == axis else 1 for k in range(rank)])
     hit = op.equal(gnp.expand_dims(places, axis), constant(row))
-    return op.where(hit, values[1], values[0])
+    return gnp.where(hit, values[1], values[0])
 
 
 @RULES.onnx("Compress", static=[1])
@@ -138,5 +138,3 @@ def _unique(call: Any, x: Any, axis: int | None = None, sorted: int = 1) -> Any:
         inverse = np.argsort(order)[inverse]
     places = [part.astype(np.int64) for part in (first, inverse, counts)]
     return [constant(values), *map(constant, places)]
-
-

@@ -119,12 +119,16 @@ def _transposed(
     # the whole result, whose sides are cut; further rows at the end hold the bias alone
     made = function(x, weight, None, steps, [0] * rank, wide, group)
     lacking = [(0, max(f - m, 0)) for f, m in zip(full, made.shape[2:], strict=True)]
-    lacking = [(max(-a, 0), lack + max(-b, 0)) for (a, b), (_, lack) in zip(sides, lacking, strict=True)]
+    lacking = [
+        (max(-a, 0), lack + max(-b, 0)) for (a, b), (_, lack) in zip(sides, lacking, strict=True)
+    ]
     if any(any(side) for side in lacking):
         made = _padded(made, lacking)
     starts = [max(a, 0) for a, _ in sides]
     sizes = [f - a - b for f, (a, b) in zip(full, sides, strict=True)]
-    made = made[(slice(None), slice(None), *(slice(a, a + n) for a, n in zip(starts, sizes, strict=True)))]
+    made = made[
+        (slice(None), slice(None), *(slice(a, a + n) for a, n in zip(starts, sizes, strict=True)))
+    ]
     return made if bias is None else op.add(made, gnp.reshape(bias, (-1, *[1] * rank)))
 
 
@@ -148,13 +152,17 @@ def _cut_sides(
 
 @RULES.onnx("ConvInteger")
 def _integer_convolution(
-    call: Any, x: Any, weight: Any, x_zero: Any = None, w_zero: Any = None, auto_pad: str = "NOTSET",
-    dilations: Any = None, group: int = 1, kernel_shape: Any = None, pads: Any = None,
-    strides: Any = None,
+    call: Any, x: Any, weight: Any, x_zero: Any = None, w_zero: Any = None,
+    auto_pad: str = "NOTSET", dilations: Any = None, group: int = 1, kernel_shape: Any = None,
+    pads: Any = None, strides: Any = None,
 ) -> Any:  # fmt: skip
     windows = Windows.of(x, weight.shape[2:], strides, dilations, pads, auto_pad)
-    wide = [converted(shifted(a, z), ELEMENTS["float64"]) for a, z in ((x, x_zero), (weight, w_zero))]
-    return converted(convolved(*wide, None, windows, group), ELEMENTS["int32"])
+    if w_zero is not None and w_zero.ndim:
+        w_zero = gnp.reshape(w_zero, (-1, *[1] * (weight.ndim - 1)))
+    wide = [
+        converted(shifted(a, z), ELEMENTS["float64"]) for a, z in ((x, x_zero), (weight, w_zero))
+    ]
+    return converted(convolved(wide[0], wide[1], None, windows, group), ELEMENTS["int32"])
 
 
 # Pools.
@@ -168,7 +176,9 @@ def _max_pool(
     windows = Windows.of(x, kernel_shape, strides, dilations, pads, auto_pad)
     sides = [(a, b) for a, b in windows.pads]
     if ceil_mode:
-        sides = [(a, b + more) for (a, b), more in zip(sides, windows.ends(x.shape[2:]), strict=True)]
+        sides = [
+            (a, b + more) for (a, b), more in zip(sides, windows.ends(x.shape[2:]), strict=True)
+        ]
     kind = element(x)
     lowest = -np.inf if x.dtype.kind == "f" else int(np.iinfo(x.dtype).min)
     given = _padded(x, sides, lowest) if any(map(any, sides)) else x
@@ -223,7 +233,9 @@ def _window_sums(x: Any, windows: Windows, ends: Sequence[int]) -> Any:
     pads = tuple((a, b + more) for (a, b), more in zip(windows.pads, ends, strict=True))
     images = gnp.reshape(x, (-1, 1, *x.shape[2:]))
     ones = converted(constant(np.ones((1, 1, *windows.kernel))), element(x))
-    made = convolved(images, ones, None, Windows(windows.kernel, windows.strides, windows.dilations, pads), 1)
+    made = convolved(
+        images, ones, None, Windows(windows.kernel, windows.strides, windows.dilations, pads), 1
+    )
     return gnp.reshape(made, (*x.shape[:2], *made.shape[2:]))
 
 
@@ -307,7 +319,9 @@ def _from_columns(
     sides = list(pads or [0] * 2 * rank)
     whole = [d + sides[k] + sides[k + rank] for k, d in enumerate(size)]
     made = nn.fold(x, whole, kernel, list(strides or [1] * rank), 0, list(dilations or [1] * rank))
-    return made[(slice(None), slice(None), *(slice(sides[k], sides[k] + d) for k, d in enumerate(size)))]
+    return made[
+        (slice(None), slice(None), *(slice(sides[k], sides[k] + d) for k, d in enumerate(size)))
+    ]
 
 
 @RULES.onnx("GridSample", note="of two and three spatial axes")

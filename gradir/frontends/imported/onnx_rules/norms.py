@@ -7,6 +7,7 @@ from typing import Any
 import gradir.frontends.functions.numpy as gnp
 from gradir.frontends.functions.array_ops import op
 from gradir.frontends.functions.promotion import converted, spread
+from gradir.frontends.imported.errors import ImportedProgramError
 from gradir.frontends.imported.onnx_rules.arguments import OnnxRules, axis_of, known
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.spec import ELEMENTS
@@ -106,8 +107,9 @@ def _dropout(
 ) -> Any:
     is_training = training_mode is not None and bool(known(call, training_mode, 2))
     if is_training and (ratio is None or float(known(call, ratio, 1) or 0.0) != 0.0):
-        raise refusal("Dropout: training_mode with a ratio draws random numbers that are not there; "
-                      "export the model for inference")  # fmt: skip
+        raise refusal(
+            "Dropout: training_mode with a ratio draws random numbers that are not there; export "
+            "the model for inference",
+            ImportedProgramError,
+        )
     return [x, spread(True, x.shape, ELEMENTS["bool"])]
-
-

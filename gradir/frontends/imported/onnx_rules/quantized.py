@@ -26,7 +26,7 @@ def _spread(x: Any, part: Any, axis: int, block: int) -> Any:
     if part.ndim == 0 or part.size == 1:
         return gnp.reshape(part, ())
     axis = axis_of(x, axis)
-    if part.ndim == 1 and x.ndim != 1 or part.ndim == 1 and not block:
+    if (part.ndim == 1 and x.ndim != 1) or (part.ndim == 1 and not block):
         return gnp.reshape(part, [-1 if k == axis else 1 for k in range(x.ndim)])
     wide = gnp.repeat(part, block, axis)
     return wide[(*[slice(None)] * axis, slice(0, x.shape[axis]))]
@@ -70,7 +70,7 @@ def _restored(
 def _measured(call: Any, x: Any) -> Any:
     low, high = op.minimum(gnp.min(x), 0), op.maximum(gnp.max(x), 0)
     scale = (high - low) / 255.0
-    safe = op.where(op.equal(scale, 0), 1, scale)
+    safe = gnp.where(op.equal(scale, 0), 1, scale)
     zero = op.clip(op.round(-low / safe), min=0.0, max=255.0)
     made = op.clip(op.round(x / safe) + zero, min=0.0, max=255.0)
     return [converted(made, UINT8), scale, converted(zero, UINT8)]

@@ -19,15 +19,21 @@ from gradir.frontends.transforms.flow import scan
 
 RULES = OnnxRules()
 
+
+def _number(given: float | None, default: float) -> float:
+    return default if given is None else given
+
+
 _ACTIVATIONS: dict[str, Callable[..., Any]] = {
     "sigmoid": lambda x, a, b: nn.sigmoid(x), "tanh": lambda x, a, b: op.tanh(x),
-    "relu": lambda x, a, b: nn.relu(x), "affine": lambda x, a, b: x * (1.0 if a is None else a) + (b or 0.0),
-    "leakyrelu": lambda x, a, b: nn.leaky_relu(x, slope=0.01 if a is None else a),
-    "thresholdedrelu": lambda x, a, b: nn.threshold(x, 1.0 if a is None else a, 0.0),
-    "scaledtanh": lambda x, a, b: (1.0 if a is None else a) * op.tanh(x * (1.0 if b is None else b)),
+    "relu": lambda x, a, b: nn.relu(x),
+    "affine": lambda x, a, b: x * _number(a, 1.0) + _number(b, 0.0),
+    "leakyrelu": lambda x, a, b: nn.leaky_relu(x, slope=_number(a, 0.01)),
+    "thresholdedrelu": lambda x, a, b: nn.threshold(x, _number(a, 1.0), 0.0),
+    "scaledtanh": lambda x, a, b: _number(a, 1.0) * op.tanh(x * _number(b, 1.0)),
     "hardsigmoid": lambda x, a, b: op.clip(
-        x * (0.2 if a is None else a) + (0.5 if b is None else b), min=0.0, max=1.0),
-    "elu": lambda x, a, b: nn.elu(x, alpha=1.0 if a is None else a),
+        x * _number(a, 0.2) + _number(b, 0.5), min=0.0, max=1.0),
+    "elu": lambda x, a, b: nn.elu(x, alpha=_number(a, 1.0)),
     "softsign": lambda x, a, b: nn.softsign(x), "softplus": lambda x, a, b: nn.softplus(x),
 }  # fmt: skip
 _GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
@@ -88,8 +94,8 @@ def _functions(names: Sequence[str], alphas: Any, betas: Any, clip: float | None
         key = name.lower()
         if key not in _ACTIVATIONS:
             raise refusal(f"there is no activation {name!r}")
-        given = [r.pop(0) if takes.get(key, 0) > k and r else None for k, r in enumerate(rest)]
-        function = partial(_clipped, _ACTIVATIONS[key], *given, clip)
+        a, b = (r.pop(0) if takes.get(key, 0) > k and r else None for k, r in enumerate(rest))
+        function = partial(_clipped, _ACTIVATIONS[key], a, b, clip)
         found.append(function)
     return found
 
@@ -143,8 +149,8 @@ def _run(
         if lengths is None:
             return after, after[0]
         is_inside = gnp.reshape(op.less(number, lengths), (-1, 1))
-        kept = [op.where(is_inside, new, old) for new, old in zip(after, states, strict=True)]
-        return kept, op.where(is_inside, after[0], 0)
+        kept = [gnp.where(is_inside, new, old) for new, old in zip(after, states, strict=True)]
+        return kept, gnp.where(is_inside, after[0], 0)
 
     numbers = lifted(constant(_counted(rows.shape[0], lengths)))
     return scan(body, start, (numbers, rows), rows.shape[0], is_reversed)

@@ -149,9 +149,7 @@ def _hardmax(call: Any, x: Any, axis: int = -1) -> Any:
 
 
 @RULES.onnx("TopK", static=[1])
-def _top(
-    call: Any, x: Any, k: Any, axis: int = -1, largest: int = 1, sorted: int = 1
-) -> Any:
+def _top(call: Any, x: Any, k: Any, axis: int = -1, largest: int = 1, sorted: int = 1) -> Any:
     axis = axis_of(x, axis)
     count = int(k.reshape(()))
     order = gnp.argsort(x, axis=axis, descending=bool(largest), stable=True)
@@ -166,11 +164,9 @@ def _normalized(call: Any, x: Any, axis: int = -1, p: int = 2) -> Any:
     length = gnp.sum(size, axis=axis, keepdims=True)
     length = length if p == 1 else op.sqrt(length)
     is_zero = op.equal(length, 0)
-    return op.where(is_zero, 0, x / op.where(is_zero, 1, length))
+    return gnp.where(is_zero, 0, x / gnp.where(is_zero, 1, length))
 
 
 def stacked(parts: Sequence[Any], axis: int) -> Any:
     """Arrays along a new axis."""
     return op.stack([lifted(p) for p in parts], axis=axis)
-
-

@@ -34,7 +34,9 @@ def _resized(
         line = _Line(
             x.shape[axis], lengths[k], factors[k], coordinate_transformation_mode, window,
         )  # fmt: skip
-        weights, outside = line.weights(mode, nearest_mode, cubic_coeff_a, bool(exclude_outside), bool(antialias))
+        weights, outside = line.weights(
+            mode, nearest_mode, cubic_coeff_a, bool(exclude_outside), bool(antialias)
+        )
         if line.is_unchanged(mode, weights):
             continue
         made = _along(made, axis, weights)
@@ -76,7 +78,9 @@ class _Line:
         self.size, self.scale, self.mode, self.roi = size, scale, mode, roi
         self.length = length
         if mode == "tf_crop_and_resize" and roi is not None and length > 1:
-            self.at = roi[0] * (size - 1) + np.arange(length) * (roi[1] - roi[0]) * (size - 1) / (length - 1)
+            self.at = roi[0] * (size - 1) + np.arange(length) * (roi[1] - roi[0]) * (size - 1) / (
+                length - 1
+            )
         elif mode == "tf_crop_and_resize" and roi is not None:
             self.at = np.array([0.5 * (roi[0] + roi[1]) * (size - 1)])
         else:
@@ -137,7 +141,7 @@ def _nearest(at: float, mode: str) -> int:
 
 
 def _neighbours(at: float, mode: str, scale: float, a: float) -> tuple[Array, Array]:
-    """The places that a result reads, and their weights; further ones where the scale is below 1."""
+    """The places that a result reads, and their weights; more where the scale is below 1."""
     narrow = min(scale, 1.0)
     reach = (1 if mode == "linear" else 2) / narrow
     places = np.arange(int(np.ceil(at - reach)), int(np.floor(at + reach)) + 1)

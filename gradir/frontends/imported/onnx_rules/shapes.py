@@ -14,9 +14,14 @@ from gradir.dialects.array.creation import numpy_dtype
 from gradir.dialects.base.shapes import is_bool
 from gradir.frontends.functions.array_ops import op
 from gradir.frontends.functions.promotion import converted, spread
-from gradir.frontends.imported.onnx_rules.arguments import INT64, OnnxRules, axes_of, axis_of, numbers
+from gradir.frontends.imported.onnx_rules.arguments import (
+    INT64,
+    OnnxRules,
+    axes_of,
+    axis_of,
+    numbers,
+)
 from gradir.frontends.imported.onnx_rules.types import element_of_code
-from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracing import constant, element
 
 RULES = OnnxRules()
@@ -33,7 +38,9 @@ def _constant(
     if value is not None:
         return constant(value)
     if value_float is not None or value_floats is not None:
-        return constant(np.asarray(value_floats if value_float is None else value_float, np.float32))
+        return constant(
+            np.asarray(value_floats if value_float is None else value_float, np.float32)
+        )
     return constant(np.asarray(value_ints if value_int is None else value_int, np.int64))
 
 
@@ -55,9 +62,10 @@ def _filled(call: Any, shape: Any, value: Any = None) -> Any:
 
 @RULES.onnx("Range", static=[0, 1, 2])
 def _range(call: Any, start: Any, limit: Any, delta: Any) -> Any:
-    count = max(ceil((float(limit) - float(start)) / float(delta)), 0)
+    first, last, step = (float(a.reshape(())) for a in (start, limit, delta))
+    count = max(ceil((last - first) / step), 0)
     steps = np.arange(count).astype(start.dtype)
-    return constant((start + steps * delta).astype(start.dtype))
+    return constant((start.reshape(()) + steps * delta.reshape(())).astype(start.dtype))
 
 
 @RULES.onnx("EyeLike")
@@ -225,13 +233,11 @@ def _triangle(call: Any, x: Any, k: Any = None, upper: int = 1) -> Any:
     kept = np.triu(np.ones((rows, columns), bool), number) if upper else np.tril(
         np.ones((rows, columns), bool), number
     )  # fmt: skip
-    return op.where(constant(kept), x, spread(0, x.shape, element(x)))
+    return gnp.where(constant(kept), x, spread(0, x.shape, element(x)))
 
 
 @RULES.onnx("ReverseSequence", static=[1])
-def _reversed(
-    call: Any, x: Any, lengths: Any, batch_axis: int = 1, time_axis: int = 0
-) -> Any:
+def _reversed(call: Any, x: Any, lengths: Any, batch_axis: int = 1, time_axis: int = 0) -> Any:
     steps = np.arange(x.shape[time_axis])[:, None]
     ends = np.asarray(lengths)[None, :]
     places = np.where(steps < ends, ends - 1 - steps, steps)

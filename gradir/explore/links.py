@@ -1,0 +1,75 @@
+"""Links from the values of one snapshot to what became of them in the next one.
+
+A value that a stage has kept is itself. One that was replaced is linked to new values of its name,
+else to new ones at its place of the source, of the same op if there are some; where there are none,
+to values that were there before: those of its name, or those of its type at its place.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+
+from gradir.explore.recorded_text import Snapshot
+
+MOST_LINKS = 12
+"""The values that one value is linked to: a vmapped or unrolled one may become thousands."""
+
+Keys = Callable[[Snapshot, int], Iterable[Hashable]]
+"""By what a value may be found."""
+
+
+def links(before: Snapshot, after: Snapshot) -> list[list[int]]:
+    """For each value of `before` the numbers of values of `after`."""
+    kept = {before.values[v]: number for v, number in after.values.items() if v in before.values}
+    old = sorted(kept.values())
+    new = sorted(set(after.values.values()).difference(old))
+    ways: list[tuple[Keys, Mapping[Hashable, Sequence[int]]]] = [
+        *((keys, _index(after, new, keys)) for keys in (_name, _place_and_op, _place, _places)),
+        *((keys, _index(after, old, keys)) for keys in (_name, _place_and_type)),
+    ]
+    return [
+        [kept[number]] if number in kept else _first_found(before, number, ways)
+        for number in range(len(before.hints))
+    ]
+
+
+def _first_found(
+    before: Snapshot, number: int, ways: Sequence[tuple[Keys, Mapping[Hashable, Sequence[int]]]]
+) -> list[int]:
+    for keys, index in ways:
+        found = dict.fromkeys(n for key in keys(before, number) for n in index.get(key, ()))
+        if found:
+            return list(found)[:MOST_LINKS]
+    return []
+
+
+def _index(of: Snapshot, numbers: Iterable[int], keys: Keys) -> Mapping[Hashable, Sequence[int]]:
+    index: defaultdict[Hashable, list[int]] = defaultdict(list)
+    for number in numbers:
+        for key in keys(of, number):
+            index[key].append(number)
+    return index
+
+
+def _name(of: Snapshot, number: int) -> Iterable[Hashable]:
+    hint = of.hints[number]
+    return [] if hint is None else [hint]
+
+
+def _place_and_op(of: Snapshot, number: int) -> Iterable[Hashable]:
+    spots, kind = of.spots[number], of.kinds[number]
+    return [(spots, kind)] if spots and kind else []
+
+
+def _place(of: Snapshot, number: int) -> Iterable[Hashable]:
+    """All places at once, of results: arguments of bodies have those of the whole body."""
+    return [of.spots[number]] if of.spots[number] and of.kinds[number] else []
+
+
+def _places(of: Snapshot, number: int) -> Iterable[Hashable]:
+    return of.spots[number] if of.kinds[number] else []
+
+
+def _place_and_type(of: Snapshot, number: int) -> Iterable[Hashable]:
+    return [(of.spots[number], of.types[number])] if of.spots[number] else []

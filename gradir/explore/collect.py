@@ -17,11 +17,12 @@ from gradir.codegen.driver.program import emit_program
 from gradir.codegen.driver.report import Timed
 from gradir.codegen.text.target import host
 from gradir.compiler.compiler import native_code
+from gradir.compiler.dynamic import needs_shapes, shapes_of_arrays, specialized
 from gradir.compiler.pipeline import STAGES, Machine, Plans
 from gradir.explore.links import links
 from gradir.explore.plans import LimitedPlans, plans_within
 from gradir.explore.recorded_text import Snapshot, SourceLine, snapshot
-from gradir.explore.steps import Lineage, applied
+from gradir.explore.steps import Lineage, Step, applied
 from gradir.passes.analysis.liveness import Liveness
 from gradir.passes.buffers.plan_memory import MemoryPlan
 from gradir.profiling.profile import Profile
@@ -130,6 +131,20 @@ class Exploration:
         self.driver = kernel_llvm(shown, "gradir_driver") or kernel_llvm(shown, "gradir_entry")
 
 
+def is_spec(given: object) -> bool:
+    """Whether an argument has a shape and no elements."""
+    data = ("__array__", "__dlpack__", "values")
+    return hasattr(given, "shape") and not any(hasattr(given, name) for name in data)
+
+
+def shape_steps(module: ModuleOp, function: str, arrays: Sequence[object]) -> list[Step]:
+    """The step that gives a function with dynamic extents the shapes of its arguments."""
+    if not needs_shapes(module, function):
+        return []
+    shapes = shapes_of_arrays(function_named(module, function), arrays)
+    return [Step("shapes of the arguments", lambda op: specialized(op, function, shapes))]
+
+
 def _work(timed: Timed) -> tuple[tuple[str, ...], tuple[SourceLine, ...], int | None, int]:
     return timed.ops, timed.lines, timed.flops, timed.bytes
 
@@ -141,29 +156,31 @@ def kernel_llvm(text: str, name: str) -> str:
 
 
 def explored(
-    lineage: Lineage,
+    past: Lineage,
+    module: ModuleOp,
     function: str,
     threads: int | None = None,
+    arrays: Sequence[object] = (),
     limited: Callable[[int], ModuleOp] | None = None,
-    profile: Profile | None = None,
 ) -> Exploration:
-    """The facts on `@function` of the module that a lineage makes.
+    """The facts on `@function` of `module`, which the steps of `past` have made.
 
-    `limited` makes the module for a memory limit. Raises as the compiler does.
+    `arrays` give dynamic extents their sizes. `limited` makes the module for a memory limit; without
+    it the last derivative of `past` is made again. Raises as the compiler does.
     """
-    found = Exploration(function, Machine(runnable(host()), thread_count(threads)))
-    module = lineage.root.clone()
-    found.note("program", module)
-    for step in lineage.steps:
-        module = applied(step.change, module)
-        found.note(step.title, module)
     function_named(module, function)
-    code = native_code(module, function, found.machine, stages=found.run_stages)
+    past = past.after(*shape_steps(module, function, arrays))
+    found = Exploration(function, Machine(runnable(host()), thread_count(threads)))
+    work = past.root.clone()
+    found.note("program", work)
+    for step in past.steps:
+        work = applied(step.change, work)
+        found.note(step.title, work)
+    code = native_code(work, function, found.machine, stages=found.run_stages)
     assert code.plan is not None
-    found.plan, found.profile = code.plan, profile
+    found.plan = code.plan
     found.note_code(code.program.text, [(k.name, k.op) for k in code.program.kernels])
+    limited = limited or (past.with_limit if past.has_limit else None)
     if limited is not None:
         found.limited = plans_within(limited, function, found.machine)
     return found
-
-

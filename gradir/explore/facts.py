@@ -21,7 +21,7 @@ MOST_BYTES = 4_000_000
 MOST_LINES, FEWEST_LINES = 2_000, 12
 """The lines of a text, and the entries of a list, that are shown: fewer until all is small enough."""
 
-AROUND = 2
+AROUND = 1
 """The lines shown around a source line that something was made from."""
 
 

@@ -1,8 +1,9 @@
 """Links from the values of one snapshot to what became of them in the next one.
 
-A value that a stage has kept is itself. One that was replaced is linked to new values of its name,
-else to new ones at its place of the source, of the same op if there are some; where there are none,
-to values that were there before: those of its name, or those of its type at its place.
+A value that a stage has kept is itself. One that was replaced is linked to new values of its name;
+else, if it was the result of a loop nest, to the number in the body that it was made of; else to new
+values at its place of the source, of the same op if there are some; where there are none, to values
+that were there before: those of its name, or those of its type at its place.
 """
 
 from __future__ import annotations
@@ -19,13 +20,19 @@ Keys = Callable[[Snapshot, int], Iterable[Hashable]]
 """By what a value may be found."""
 
 
+Index = Mapping[Hashable, Sequence[int]]
+"""The numbers of values by keys."""
+
+
 def links(before: Snapshot, after: Snapshot) -> list[list[int]]:
     """For each value of `before` the numbers of values of `after`."""
     kept = {before.values[v]: number for v, number in after.values.items() if v in before.values}
     old = sorted(kept.values())
     new = sorted(set(after.values.values()).difference(old))
-    ways: list[tuple[Keys, Mapping[Hashable, Sequence[int]]]] = [
-        *((keys, _index(after, new, keys)) for keys in (_name, _place_and_op, _place, _places)),
+    ways: list[tuple[Keys, Index]] = [
+        (_name, _index(after, new, _name)),
+        (_yielded, {value: [number] for value, number in after.values.items()}),
+        *((keys, _index(after, new, keys)) for keys in (_place_and_op, _place, _places)),
         *((keys, _index(after, old, keys)) for keys in (_name, _place_and_type)),
     ]
     return [
@@ -35,7 +42,7 @@ def links(before: Snapshot, after: Snapshot) -> list[list[int]]:
 
 
 def _first_found(
-    before: Snapshot, number: int, ways: Sequence[tuple[Keys, Mapping[Hashable, Sequence[int]]]]
+    before: Snapshot, number: int, ways: Sequence[tuple[Keys, Index]]
 ) -> list[int]:
     for keys, index in ways:
         found = dict.fromkeys(n for key in keys(before, number) for n in index.get(key, ()))
@@ -44,7 +51,7 @@ def _first_found(
     return []
 
 
-def _index(of: Snapshot, numbers: Iterable[int], keys: Keys) -> Mapping[Hashable, Sequence[int]]:
+def _index(of: Snapshot, numbers: Iterable[int], keys: Keys) -> Index:
     index: defaultdict[Hashable, list[int]] = defaultdict(list)
     for number in numbers:
         for key in keys(of, number):
@@ -55,6 +62,12 @@ def _index(of: Snapshot, numbers: Iterable[int], keys: Keys) -> Mapping[Hashable
 def _name(of: Snapshot, number: int) -> Iterable[Hashable]:
     hint = of.hints[number]
     return [] if hint is None else [hint]
+
+
+def _yielded(of: Snapshot, number: int) -> Iterable[Hashable]:
+    """The number in the body of the loop nest that made a value, which may go into another nest."""
+    value = of.yielded[number]
+    return [] if value is None else [value]
 
 
 def _place_and_op(of: Snapshot, number: int) -> Iterable[Hashable]:

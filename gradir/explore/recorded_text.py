@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, OpResult, SSAValue
 
 from gradir.dialects.base.diagnostics import file_locations, location_of
+from gradir.dialects.loopnest.loopnest import LoopOp
 from gradir.text.printer import FaithfulPrinter
 
 SourceLine = tuple[str, int]
@@ -44,6 +45,7 @@ class Snapshot:
     hints: list[str | None] = field(default_factory=list[str | None])
     types: list[str] = field(default_factory=list[str])
     kinds: list[str] = field(default_factory=list[str])
+    yielded: list[SSAValue | None] = field(default_factory=list[SSAValue | None])
     spots: list[tuple[Spot, ...]] = field(default_factory=list[tuple[Spot, ...]])
     op_lines: dict[Operation, int] = field(default_factory=dict[Operation, int])
     sources: list[tuple[SourceLine, ...]] = field(default_factory=list[tuple[SourceLine, ...]])
@@ -101,9 +103,26 @@ def _number(made: Snapshot, value: SSAValue) -> int:
         made.values[value] = len(made.values)
         made.hints.append(value.name_hint)
         made.types.append(str(value.type))
-        made.kinds.append(value.owner.name if isinstance(value, OpResult) else "")
+        made.yielded.append(yielded_value(value))
+        made.kinds.append(_kind_of(value))
         made.spots.append(_spots_of(value))
     return made.values[value]
+
+
+def _kind_of(value: SSAValue) -> str:
+    """The name of the op that makes a value; of a loop nest's result, the one in its body."""
+    made_by = value if isinstance(value, OpResult) else None
+    inner = None if made_by is None else yielded_value(made_by)
+    made_by = inner if isinstance(inner, OpResult) else made_by
+    return "" if made_by is None else made_by.owner.name
+
+
+def yielded_value(value: SSAValue) -> SSAValue | None:
+    """The number in the body of a loop nest that is an element of a result; None of others."""
+    if not isinstance(value, OpResult) or not isinstance(value.owner, LoopOp):
+        return None
+    yielded = value.owner.yielded
+    return yielded[value.index] if value.index < len(yielded) else None
 
 
 def _spots_of(place: Operation | SSAValue) -> tuple[Spot, ...]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
 
 Change = Callable[[ModuleOp], object]
 """A change of a module in place; or it returns another module."""
@@ -51,3 +53,15 @@ def applied(change: Change, module: ModuleOp) -> ModuleOp:
     """The module after a change."""
     made = change(module)
     return made if isinstance(made, ModuleOp) else module
+
+
+def step_of_pass(each: ModulePass) -> Step:
+    """A pass as a step; with a limit, if it takes one for a gradient."""
+    from gradir.registry import make_context
+
+    def limited(limit: int) -> Change:
+        some: Any = each
+        return step_of_pass(replace(some, memory_limit=limit, policy="keep_all")).change
+
+    has_limit = hasattr(each, "memory_limit") and getattr(each, "mode", "") != "jvp"
+    return Step(each.name, lambda op: each.apply(make_context(), op), limited if has_limit else None)

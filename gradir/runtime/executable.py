@@ -158,6 +158,13 @@ class Executable(Recompiled):
         results = ", ".join(map(str, self.results))
         return f"<gradir function {self.name}({inputs}) -> ({results}), {self.threads} threads>"
 
+    def _repr_html_(self) -> str:
+        """The signature, and the memory plan as a picture."""
+        from html import escape  # for notebooks alone
+
+        picture = "" if self.plan is None else self.plan.svg()
+        return f"<details open><summary><code>{escape(repr(self))}</code></summary>{picture}</details>"
+
     def __call__(self, *arrays: object, out: object = None) -> tuple[Array, ...]:
         if self._is_packed:
             return self._packed_call(arrays, out)

@@ -69,12 +69,12 @@ class TimeView {
     const rate = (x) => (x === null ? "" : (x / 1e9).toFixed(1));
     const share = (x) => (x === null ? "" : `${(100 * x).toFixed(0)} %`);
     const rows = profile.parts.map((part) => [
-      part, part.calls.toPrecision(3).replace(/\.?0+$/, ""), micro(part.seconds), share(part.share),
+      part, part.calls.toPrecision(3).replace(/\.?0+$/, ""), micro(part.seconds), `${(100 * part.share).toFixed(1)} %`,
       rate(part.flops_per_second), rate(part.bytes_per_second), share(part.share_of_limit), part.bound || "",
     ]);
     const titles = ["part", "calls", "\u00b5s", "share", "GFLOP/s", "GB/s", "of limit", "bound by"];
-    this.root.append(element("p", "", element("b", "", head), element("br"), speed), this.roofline(profile));
-    this.root.append(this.tableOf(titles, rows));
+    this.root.append(element("p", "", element("b", "", head), element("br"), speed));
+    this.root.append(element("div", "times", this.tableOf(titles, rows), this.roofline(profile)));
     if (profile.left_out) this.root.append(element("p", "quiet", `${profile.left_out} shorter parts are left out`));
   }
 

@@ -15,6 +15,7 @@ class MemoryView {
     this.facts = facts;
     this.memory = facts.memory;
     this.openValue = openValue;
+    this.index = indexed(facts.texts[facts.memory.text]);
     this.picture = root.querySelector(".picture");
     this.said = root.querySelector(".said");
     this.said0 = "Point at a buffer; a click shows its value in the text.";
@@ -70,9 +71,15 @@ class MemoryView {
     const op = point >= 0 ? this.facts.texts[this.memory.text].lines[point].trim() : "";
     const alive = step >= 0 ? `step ${step}: ${bytesText(aliveBytes(plan)[step])} alive  ` : "";
     const about = buffer
-      ? `${buffer[0]}: ${bytesText(buffer[2])} at ${grouped(buffer[1])}, steps ${buffer[3]} to ${buffer[4]}, ${buffer[5]}  `
+      ? `${this.nameOf(buffer)}: ${bytesText(buffer[2])} at ${grouped(buffer[1])}, steps ${buffer[3]} to ${buffer[4]}, ${buffer[5]}  `
       : "";
     this.said.replaceChildren(this.headline(plan), element("span", "", about || alive), element("code", "", op));
+  }
+
+  // A buffer's name, in the text if it stands there.
+  nameOf(buffer) {
+    const at = buffer[6] < 0 ? undefined : this.index.first.get(buffer[6]);
+    return at ? nameOf(this.facts.texts[this.memory.text], this.index, buffer[6]) : buffer[0];
   }
 
   axes(plan, { width, left, top, bottom, up, curve }) {
@@ -102,7 +109,7 @@ class MemoryView {
   }
 
   rectangle(buffer, left, bottom, across, up) {
-    const [name, offset, size, first, last, kind, value] = buffer;
+    const [, offset, size, first, last, kind, value] = buffer, name = this.nameOf(buffer);
     const width = (last - first + 1) * across, height = size * up;
     const box = { x: left + first * across, y: bottom - (offset + size) * up, width, height, rx: 2 };
     const made = drawn("rect", { class: `buffer ${kind}`, ...box });

@@ -128,7 +128,8 @@ class StagesView {
     });
     if (hidden) body.append(this.gapRow(`${hidden} equal lines`));
     const head = element("thead", "", element("tr", "", ...this.heads()));
-    this.table.replaceChildren(head, body);
+    const columns = ["number", "", "number", ""].map((name) => element("col", name));
+    this.table.replaceChildren(element("colgroup", "", ...columns), head, body);
     this.mark(this.pinned, "pinned");
   }
 

@@ -165,8 +165,8 @@ def explored(
 ) -> Exploration:
     """The facts on `@function` of `module`, which the steps of `past` have made.
 
-    `arrays` give dynamic extents their sizes. `limited` makes the module for a memory limit; without
-    it the last derivative of `past` is made again. Raises as the compiler does.
+    `arrays` give dynamic extents their sizes. `limited` makes the module for a memory limit;
+    without it the last derivative of `past` is made again. Raises as the compiler does.
     """
     function_named(module, function)
     past = past.after(*shape_steps(module, function, arrays))

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from gradir.diagnostics import Sources, printable
+from gradir.dialects.base.value_names import kind_by_name
 from gradir.explore.collect import Exploration, KernelText
 from gradir.explore.folding import FoldedSnapshot, cut, folded_lines
 from gradir.explore.plans import LimitedPlan
 from gradir.explore.recorded_text import SourceLine
 from gradir.passes.buffers.plan_memory import MemoryPlan, PlannedBuffer
 from gradir.passes.buffers.timeline import label
-from gradir.dialects.base.value_names import kind_by_name
 
 MOST_BYTES = 4_000_000
 """Of the facts of a page."""
@@ -76,7 +76,9 @@ def _file(name: str, of: Exploration, sources: Sources, most: int) -> dict[str, 
     """A file's lines that something was made from, and those around them."""
     used = {line for lines in _source_lines(of) for file, line in lines if file == name}
     near = {n + k for n in used for k in range(-AROUND, AROUND + 1)}
-    lines = [[n, cut(printable(t))] for n in sorted(near) if (t := sources.line(name, n)) is not None]
+    lines = [
+        [n, cut(printable(t))] for n in sorted(near) if (t := sources.line(name, n)) is not None
+    ]
     return {"name": cut(printable(name)), "lines": lines[:most], "left_out": len(lines[most:])}
 
 

@@ -41,9 +41,7 @@ def links(before: Snapshot, after: Snapshot) -> list[list[int]]:
     ]
 
 
-def _first_found(
-    before: Snapshot, number: int, ways: Sequence[tuple[Keys, Index]]
-) -> list[int]:
+def _first_found(before: Snapshot, number: int, ways: Sequence[tuple[Keys, Index]]) -> list[int]:
     for keys, index in ways:
         found = dict.fromkeys(n for key in keys(before, number) for n in index.get(key, ()))
         if found:

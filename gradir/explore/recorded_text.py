@@ -128,9 +128,7 @@ def yielded_value(value: SSAValue) -> SSAValue | None:
 def _spots_of(place: Operation | SSAValue) -> tuple[Spot, ...]:
     """The places in source files of an op or a value."""
     found = file_locations(location_of(place))
-    return tuple(
-        dict.fromkeys((f.filename.data, f.line.data, f.column.data) for f in found)
-    )
+    return tuple(dict.fromkeys((f.filename.data, f.line.data, f.column.data) for f in found))
 
 
 def _lines_of(spots: tuple[Spot, ...]) -> tuple[SourceLine, ...]:

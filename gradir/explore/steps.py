@@ -64,4 +64,6 @@ def step_of_pass(each: ModulePass) -> Step:
         return step_of_pass(replace(some, memory_limit=limit, policy="keep_all")).change
 
     has_limit = hasattr(each, "memory_limit") and getattr(each, "mode", "") != "jvp"
-    return Step(each.name, lambda op: each.apply(make_context(), op), limited if has_limit else None)
+    return Step(
+        each.name, lambda op: each.apply(make_context(), op), limited if has_limit else None
+    )

@@ -163,7 +163,9 @@ class Executable(Recompiled):
         from html import escape  # for notebooks alone
 
         picture = "" if self.plan is None else self.plan.svg()
-        return f"<details open><summary><code>{escape(repr(self))}</code></summary>{picture}</details>"
+        return (
+            f"<details open><summary><code>{escape(repr(self))}</code></summary>{picture}</details>"
+        )
 
     def __call__(self, *arrays: object, out: object = None) -> tuple[Array, ...]:
         if self._is_packed:

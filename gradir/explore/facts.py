@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Any
 
 from gradir.diagnostics import Sources, printable
@@ -19,7 +20,7 @@ MOST_BYTES = 4_000_000
 """Of the facts of a page."""
 
 MOST_LINES, FEWEST_LINES = 2_000, 12
-"""The lines of a text, and the entries of a list, that are shown: fewer until all is small enough."""
+"""The lines of a text, and the entries of a list, that are shown: fewer until all is small."""
 
 AROUND = 1
 """The lines shown around a source line that something was made from."""
@@ -50,7 +51,7 @@ def facts(of: Exploration, sources: Sources, most: int = MOST_LINES) -> dict[str
         "files": [_file(file, of, sources, most) for file in files],
         "stages": [[s.name, s.snapshot, s.is_changed] for s in of.stages],
         "texts": [text.said(files) for text in texts],
-        "links": [a.links_to(b, l) for a, b, l in zip(texts, texts[1:], of.links, strict=False)],
+        "links": [a.links_to(b, k) for (a, b), k in zip(pairwise(texts), of.links, strict=True)],
         "memory": _memory(of, texts, most),
         "kernels": [_kernel(kernel, files, most) for kernel in kernels],
         "kernels_left_out": len(of.kernels) - len(kernels),
@@ -76,9 +77,8 @@ def _file(name: str, of: Exploration, sources: Sources, most: int) -> dict[str, 
     """A file's lines that something was made from, and those around them."""
     used = {line for lines in _source_lines(of) for file, line in lines if file == name}
     near = {n + k for n in used for k in range(-AROUND, AROUND + 1)}
-    lines = [
-        [n, cut(printable(t))] for n in sorted(near) if (t := sources.line(name, n)) is not None
-    ]
+    found = ((n, sources.line(name, n)) for n in sorted(near) if n > 0)
+    lines = [[n, cut(printable(text))] for n, text in found if text is not None]
     return {"name": cut(printable(name)), "lines": lines[:most], "left_out": len(lines[most:])}
 
 

@@ -1,9 +1,9 @@
 """Links from the values of one snapshot to what became of them in the next one.
 
 A value that a stage has kept is itself. One that was replaced is linked to new values of its name;
-else, if it was the result of a loop nest, to the number in the body that it was made of; else to new
-values at its place of the source, of the same op if there are some; where there are none, to values
-that were there before: those of its name, or those of its type at its place.
+else, if it was the result of a loop nest, to the number in the body that it was made of; else to
+new values at its place of the source, of the same op if there are some; where there are none, to
+values that were there before, of its name, or of its type at its place.
 """
 
 from __future__ import annotations

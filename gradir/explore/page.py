@@ -81,7 +81,8 @@ def _parts(of: Exploration, facts: str) -> Iterator[str]:
     yield '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">\n'
     yield f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
     yield '<meta name="viewport" content="width=device-width">\n'
-    yield f"<title>{title} - gradir</title>\n<style>\n{asset('explore.css')}</style></head>\n<body>\n"
+    yield f"<title>{title} - gradir</title>\n"
+    yield f"<style>\n{asset('explore.css')}</style></head>\n<body>\n"
     yield BODY.format(title=title, about=escape(_about(of)))
     yield f'<script type="application/json" id="facts">{_inert(facts)}</script>\n'
     yield from (f"<script>\n{asset(name)}</script>\n" for name in SCRIPTS)
@@ -103,4 +104,4 @@ def _inert(facts: str) -> str:
 @cache
 def asset(name: str) -> str:
     """The text of a file of the page."""
-    return (files(__package__) / "assets" / name).read_text(encoding="utf-8")
+    return (files("gradir.explore") / "assets" / name).read_text(encoding="utf-8")

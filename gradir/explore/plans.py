@@ -1,7 +1,7 @@
 """The memory plans of one function under smaller and smaller memory limits.
 
-Each is the plan of the derivative that the compiler makes for that limit. A limit one byte below the
-peak of a plan gives the next smaller one; larger steps come first, to reach the minimum soon.
+Each is the plan of the derivative that the compiler makes for that limit. A limit one byte below
+the peak of a plan gives the next smaller one; larger steps come first, to reach the minimum soon.
 """
 
 from __future__ import annotations

@@ -35,8 +35,9 @@ class Snapshot:
     """A module as text at one time.
 
     `values` numbers the values that were printed; `hints`, `types`, `kinds` (the op that makes it,
-    empty for arguments) and `spots` are facts of these, which later stages may change. `op_lines` has the line of each op, `sources` the source lines
-    of each line of text.
+    empty for arguments), `yielded` (of a loop nest's result) and `spots` are facts of these, which
+    later stages may change. `op_lines` has the line of each op, `sources` the source lines of each
+    line of text.
     """
 
     lines: list[str]

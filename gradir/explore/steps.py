@@ -15,7 +15,7 @@ Change = Callable[[ModuleOp], object]
 
 @dataclass(frozen=True)
 class Step:
-    """A change with its title. `limited` is the change for a memory limit in bytes, if it has one."""
+    """A change with its title. `limited` is the change for a memory limit in bytes, if any."""
 
     title: str
     change: Change
@@ -64,6 +64,8 @@ def step_of_pass(each: ModulePass) -> Step:
         return step_of_pass(replace(some, memory_limit=limit, policy="keep_all")).change
 
     has_limit = hasattr(each, "memory_limit") and getattr(each, "mode", "") != "jvp"
-    return Step(
-        each.name, lambda op: each.apply(make_context(), op), limited if has_limit else None
-    )
+
+    def change(module: ModuleOp) -> None:
+        each.apply(make_context(), module)
+
+    return Step(each.name, change, limited if has_limit else None)

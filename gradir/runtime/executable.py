@@ -163,9 +163,8 @@ class Executable(Recompiled):
         from html import escape  # for notebooks alone
 
         picture = "" if self.plan is None else self.plan.svg()
-        return (
-            f"<details open><summary><code>{escape(repr(self))}</code></summary>{picture}</details>"
-        )
+        head = f"<summary><code>{escape(repr(self))}</code></summary>"
+        return f"<details open>{head}{picture}</details>"
 
     def __call__(self, *arrays: object, out: object = None) -> tuple[Array, ...]:
         if self._is_packed:

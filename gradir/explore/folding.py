@@ -13,14 +13,14 @@ MOST_CHARACTERS = 400
 
 
 @dataclass(frozen=True)
-class Fold:
+class LineFold:
     """The lines [begin, end) of a text are left out."""
 
     begin: int
     end: int
 
     @classmethod
-    def of(cls, count: int, most: int) -> Fold:
+    def of(cls, count: int, most: int) -> LineFold:
         """The fold of so many lines that leaves at most `most`, three quarters before it."""
         head = most * 3 // 4
         return cls(count, count) if count <= most else cls(head, count - (most - head))
@@ -42,7 +42,7 @@ def cut(line: str) -> str:
 def folded_lines(lines: Sequence[str], most: int) -> dict[str, Any]:
     """Lines as values of JSON: those left, behind how many of them some are left out, and how
     many."""
-    fold = Fold.of(len(lines), most)
+    fold = LineFold.of(len(lines), most)
     left = [*lines[: fold.begin], *lines[fold.end :]]
     return {"lines": [*map(cut, left)], "fold": [fold.begin, fold.end - fold.begin]}
 
@@ -55,7 +55,7 @@ class FoldedSnapshot:
 
     def __init__(self, of: Snapshot, most: int):
         self._of, self._most = of, most
-        self.fold = Fold.of(len(of.lines), most)
+        self.fold = LineFold.of(len(of.lines), most)
         self.numbers: dict[int, int] = {}
         self._tokens = [*self._shown_tokens()]
 

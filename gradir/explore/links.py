@@ -2,8 +2,9 @@
 
 A value that a stage has kept is itself. One that was replaced is linked to new values of its name;
 else, if it was the result of a loop nest, to the number in the body that it was made of; else to
-new values at its place of the source, of the same op if there are some; where there are none, to
-values that were there before, of its name, or of its type at its place.
+what its readers read now; else to new values at its place of the source, of the same op if there
+are some; where there are none, to values that were there before, of its name, or of its type at
+its place.
 """
 
 from __future__ import annotations
@@ -25,13 +26,14 @@ Index = Mapping[Hashable, Sequence[int]]
 
 
 def links(before: Snapshot, after: Snapshot) -> list[list[int]]:
-    """For each value of `before` the numbers of values of `after`."""
+    """For each value of `before` the numbers of values of `after`, the text of the IR as it is."""
     kept = {before.values[v]: number for v, number in after.values.items() if v in before.values}
     old = sorted(kept.values())
     new = sorted(set(after.values.values()).difference(old))
+    itself = {value: [number] for value, number in after.values.items()}
     ways: list[tuple[Keys, Index]] = [
         (_name, _index(after, new, _name)),
-        (_yielded, {value: [number] for value, number in after.values.items()}),
+        *((_yielded, itself), (_read_instead, itself)),
         *((keys, _index(after, new, keys)) for keys in (_place_and_op, _place, _places)),
         *((keys, _index(after, old, keys)) for keys in (_name, _place_and_type)),
     ]
@@ -66,6 +68,12 @@ def _yielded(of: Snapshot, number: int) -> Iterable[Hashable]:
     """The number in the body of the loop nest that made a value, which may go into another nest."""
     value = of.yielded[number]
     return [] if value is None else [value]
+
+
+def _read_instead(of: Snapshot, number: int) -> Iterable[Hashable]:
+    """The values that the readers of a value read now in its place."""
+    readers = of.readers[number]
+    return [op.operands[k] for op, k in readers if op.parent is not None and k < len(op.operands)]
 
 
 def _place_and_op(of: Snapshot, number: int) -> Iterable[Hashable]:

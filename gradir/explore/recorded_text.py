@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from io import StringIO
+from itertools import islice
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, OpResult, SSAValue
@@ -12,6 +13,9 @@ from xdsl.ir import Operation, OpResult, SSAValue
 from gradir.dialects.base.diagnostics import file_locations, location_of
 from gradir.dialects.loopnest.loopnest import LoopOp
 from gradir.text.printer import FaithfulPrinter
+
+MOST_READERS = 4
+"""The uses of a value that are noted."""
 
 SourceLine = tuple[str, int]
 """A file and the number of a line, from 1."""
@@ -35,9 +39,9 @@ class Snapshot:
     """A module as text at one time.
 
     `values` numbers the values that were printed; `hints`, `types`, `kinds` (the op that makes it,
-    empty for arguments), `yielded` (of a loop nest's result) and `spots` are facts of these, which
-    later stages may change. `op_lines` has the line of each op, `sources` the source lines of each
-    line of text.
+    empty for arguments), `yielded` (of a loop nest's result), `readers` (ops and operands) and
+    `spots` are facts of these, which later stages may change. `op_lines` has the line of each op,
+    `sources` the source lines of each line of text.
     """
 
     lines: list[str]
@@ -47,6 +51,9 @@ class Snapshot:
     types: list[str] = field(default_factory=list[str])
     kinds: list[str] = field(default_factory=list[str])
     yielded: list[SSAValue | None] = field(default_factory=list[SSAValue | None])
+    readers: list[list[tuple[Operation, int]]] = field(
+        default_factory=list[list[tuple[Operation, int]]]
+    )
     spots: list[tuple[Spot, ...]] = field(default_factory=list[tuple[Spot, ...]])
     op_lines: dict[Operation, int] = field(default_factory=dict[Operation, int])
     sources: list[tuple[SourceLine, ...]] = field(default_factory=list[tuple[SourceLine, ...]])
@@ -104,6 +111,7 @@ def _number(made: Snapshot, value: SSAValue) -> int:
         made.values[value] = len(made.values)
         made.hints.append(value.name_hint)
         made.types.append(str(value.type))
+        made.readers.append([(u.operation, u.index) for u in islice(value.uses, MOST_READERS)])
         made.yielded.append(yielded_value(value))
         made.kinds.append(_kind_of(value))
         made.spots.append(_spots_of(value))

@@ -30,10 +30,11 @@ def links(before: Snapshot, after: Snapshot) -> list[list[int]]:
     kept = {before.values[v]: number for v, number in after.values.items() if v in before.values}
     old = sorted(kept.values())
     new = sorted(set(after.values.values()).difference(old))
-    itself = {value: [number] for value, number in after.values.items()}
+    itself: Index = {value: [number] for value, number in after.values.items()}
     ways: list[tuple[Keys, Index]] = [
         (_name, _index(after, new, _name)),
-        *((_yielded, itself), (_read_instead, itself)),
+        (_yielded, itself),
+        (_read_instead, itself),
         *((keys, _index(after, new, keys)) for keys in (_place_and_op, _place, _places)),
         *((keys, _index(after, old, keys)) for keys in (_name, _place_and_type)),
     ]

@@ -159,12 +159,7 @@ class Executable(Recompiled):
         return f"<gradir function {self.name}({inputs}) -> ({results}), {self.threads} threads>"
 
     def _repr_html_(self) -> str:
-        """The signature, and the memory plan as a picture."""
-        from html import escape  # for notebooks alone
-
-        picture = "" if self.plan is None else self.plan.svg()
-        head = f"<summary><code>{escape(repr(self))}</code></summary>"
-        return f"<details open>{head}{picture}</details>"
+        return self.cell(self.plan)
 
     def __call__(self, *arrays: object, out: object = None) -> tuple[Array, ...]:
         if self._is_packed:

@@ -38,6 +38,14 @@ class Recompiled:
             raise ArgumentError(f"explore: gradir.compile has not made {self!r}")
         return self.explorer(arrays)
 
+    def cell(self, plan: Any) -> str:
+        """The signature as HTML for a notebook, with the picture of a memory plan."""
+        from html import escape  # for notebooks alone
+
+        picture = "" if plan is None else plan.svg()
+        head = f"<summary><code>{escape(repr(self))}</code></summary>"
+        return f"<details open>{head}{picture}</details>"
+
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         if self.source is None:
             raise ArgumentError(f"{self!r} does not pickle: gradir.compile has not made it")

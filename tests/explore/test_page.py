@@ -27,6 +27,7 @@ from gradir.compiler.pipeline import STAGES
 from gradir.errors import ArgumentError, ArgumentTypeError, PassError
 from gradir.explore import facts as facts_file
 from gradir.explore.page import ExplorerPage
+from gradir.frontends.training.history import History, Table
 
 
 @pytest.fixture(scope="module")
@@ -153,19 +154,19 @@ def test_jitted_functions() -> None:
     assert without["profile"] is None and without["memory"]["limited"] == []
 
 
+OPEN = gradir.parse(
+    "func.func @f(%x: tensor<?xf64>) -> tensor<?xf64> {\n"
+    "  %y = array.tanh %x : tensor<?xf64>\n  func.return %y : tensor<?xf64>\n}"
+)
+
+
 def test_dynamic_shapes() -> None:
-    module = gradir.parse(
-        "func.func @f(%x: tensor<?xf64>) -> tensor<?xf64> {\n"
-        "  %y = array.tanh %x : tensor<?xf64>\n  func.return %y : tensor<?xf64>\n}"
-    )
-    page = gradir.compile(module, "f").explore(np.ones(5))
+    page = gradir.compile(OPEN, "f").explore(np.ones(5))
     assert "tensor<5xf64>" in stage_text(facts_of(page), "shapes of the arguments")
     with pytest.raises(ArgumentTypeError, match="expected 1 arguments"):
-        module.explore("f")
+        OPEN.explore("f")
     named = gradir.jit(lambda x: gnp.sum(x * x), shapes=("n",))
-    assert "tensor<7xf64>" in stage_text(
-        facts_of(named.explore(np.ones(7))), "gradir-cse".removeprefix("gradir-")
-    )
+    assert "tensor<7xf64>" in stage_text(facts_of(named.explore(np.ones(7))), "cse")
 
 
 def test_profiles_need_arrays(gradient: gradir.Module) -> None:
@@ -251,5 +252,11 @@ def test_what_notebooks_show(gradient: gradir.Module) -> None:
     )
     assert "layer_grad(%x" in fn._repr_html_() and "<svg" in fn._repr_html_()
     assert "array.tanh %z" in gradient._repr_html_()
+    several = gradir.compile(OPEN, "f")
+    assert "<svg" not in several._repr_html_()
+    several(np.ones(3))
+    assert "<svg" in several._repr_html_()
+    history = History(Table({"epoch": [1, 2], "loss": [2.0, 1.0]}), Table())
+    assert history._repr_html_().startswith("<svg") and ">loss<" in history._repr_html_()
     for picture in (fn._repr_html_(), fn.plan._repr_html_()):
         assert "<style" not in picture  # it would be the notebook's, too

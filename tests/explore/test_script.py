@@ -85,8 +85,8 @@ def longest_common(left: list[str], right: list[str]) -> int:
 
 @in_node
 def test_relatives_go_both_ways() -> None:
-    facts = {"texts": [0, 0, 0], "links": [[[0], [0, 1], []], [[1], []]]}
-    said = f"m.relatives({json.dumps(facts)}, 1, 0).map((s) => [...s].sort())"
+    facts = '{"texts": [0, 0, 0], "links": [[[0], [0, 1], []], [[1], []]]}'
+    said = f"m.relatives({facts}, 1, 0).map((s) => [...s].sort())"
     assert evaluated(said) == [[0, 1], [0], [1]]
 
 

@@ -13,6 +13,7 @@ from gradir.dialects.base.diagnostics import LocatedError, PassError, value_name
 from gradir.dialects.base.shapes import is_tensor, require_element
 from gradir.errors import ArgumentError
 from gradir.passes.analysis.call_graph import callees_first, functions_by_name, only_block
+from gradir.passes.analysis.edits import erase
 
 
 def function_named(module: ModuleOp, name: str) -> FuncOp:
@@ -31,6 +32,14 @@ def function_named(module: ModuleOp, name: str) -> FuncOp:
 def needed_functions(module: ModuleOp, name: str) -> list[FuncOp]:
     """A function and its callees, callees first."""
     return callees_first(functions_by_name(module), [function_named(module, name)])
+
+
+def drop_unneeded(module: ModuleOp, name: str) -> None:
+    """Erase all that a run of a function does not need, in place."""
+    needed: set[Operation] = set(needed_functions(module, name))
+    for op in list(module.ops):
+        if op not in needed:
+            erase(op)
 
 
 def module_of_copies(functions: Sequence[FuncOp]) -> ModuleOp:

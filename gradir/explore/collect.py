@@ -30,7 +30,7 @@ from gradir.runtime.jit import kernel_assembly
 from gradir.runtime.llvm import assembly
 from gradir.runtime.native_code import runnable
 from gradir.runtime.threads import thread_count
-from gradir.symbols import function_named
+from gradir.symbols import drop_unneeded, function_named
 
 _FEATURES = re.compile(r'"target-features"="[^"]*"')
 
@@ -176,6 +176,7 @@ def explored(
     for step in past.steps:
         work = applied(step.change, work)
         found.note(step.title, work)
+    drop_unneeded(work, function)
     code = native_code(work, function, found.machine, stages=found.run_stages)
     assert code.plan is not None
     found.plan = code.plan

@@ -28,7 +28,7 @@ data-view="memory">Memory</button><button type="button" data-view="time">Time</b
 type="button" data-view="code">Code</button></nav><span class="quiet">{about}</span></header>
 <main>
 <section id="stages">
-<div class="bar"><div class="strip"></div><span class="strip-note"></span><label><input \
+<div class="bar"><div class="strip"></div><label><input \
 type="checkbox" class="only-changes"> differences alone</label></div>
 <div class="source"></div><div class="scroll"><table class="texts"></table></div>
 <div class="trail" hidden></div>

@@ -19,6 +19,7 @@ from gradir.dialects.base.attribute_names import PEAK
 from gradir.dialects.base.diagnostics import LocatedError
 from gradir.errors import GradirError
 from gradir.passes.buffers.plan_memory import MemoryPlan
+from gradir.symbols import drop_unneeded
 
 NO_LIMIT = 1 << 62
 STEPS = (0.8, 0.95, 1.0)
@@ -85,6 +86,7 @@ def _planned(
         module = limited(limit)
         found = (op.attributes.get(PEAK) for op in module.ops)
         peaks = [each.value.data for each in found if isinstance(each, IntegerAttr)]
+        drop_unneeded(module, function)
         isolate_function(module, function)
         plan = run_stages(module, machine)[function]
     except (LocatedError, GradirError) as error:

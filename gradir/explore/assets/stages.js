@@ -52,17 +52,18 @@ class StagesView {
     return line && { source: line.dataset.source };
   }
 
+  // A button for each stage that changed the text, and one for each run of others.
   showStrip() {
-    let skipped = 0;
-    this.chips = this.facts.stages.map(([name, text, changed], k) => {
-      const chip = button(changed ? "chip" : "chip same", name.replace(/^gradir-/, ""), () => this.choose(k));
-      chip.title = changed ? `after ${name}` : `${name}: no change`;
-      if (!changed) skipped++;
-      this.strip.append(chip);
-      return chip;
+    this.chips = [];
+    this.facts.stages.forEach(([name, , changed], k) => {
+      const before = k > 0 && !this.facts.stages[k - 1][2] && !changed ? this.chips[k - 1] : null;
+      const chip = before || button(changed ? "chip" : "chip same", "", () => this.choose(k));
+      chip.stages = [...(chip.stages || []), name];
+      chip.textContent = changed ? name.replace(/^gradir-/, "") : `+${chip.stages.length}`;
+      chip.title = chip.stages.join(", ") + (changed ? "" : ": no change");
+      if (!before) this.strip.append(chip);
+      this.chips.push(chip);
     });
-    const note = this.strip.parentNode.querySelector(".strip-note");
-    note.textContent = `${this.chips.length - skipped} texts; ${skipped} stages changed nothing`;
   }
 
   // Show the text after stage k beside the one before it.
@@ -70,7 +71,7 @@ class StagesView {
     this.stage = k;
     this.right = this.facts.stages[k][1];
     this.left = this.facts.stages[k][2] ? Math.max(this.right - 1, 0) : this.right;
-    this.chips.forEach((chip, n) => chip.classList.toggle("on", n === k));
+    for (const chip of this.chips) chip.classList.toggle("on", chip === this.chips[k]);
     this.chips[k].scrollIntoView({ block: "nearest", inline: "nearest" });
     this.showTexts();
   }
@@ -88,7 +89,9 @@ class StagesView {
 
   showSource() {
     this.facts.files.forEach((file, f) => {
-      this.source.append(element("h3", "", file.name));
+      const head = element("h3", "", file.name.replace(/^.*[\\/](?=.)/, ""));
+      head.title = file.name;
+      this.source.append(head);
       let last = null;
       for (const [number, text] of file.lines) {
         if (last !== null && number > last + 1) this.source.append(element("div", "gap", "\u22ef"));
@@ -131,6 +134,9 @@ class StagesView {
     const columns = ["number", "", "number", ""].map((name) => element("col", name));
     this.table.replaceChildren(element("colgroup", "", ...columns), head, body);
     this.mark(this.pinned, "pinned");
+    const chosen = [...this.table.querySelectorAll(".value.pinned")];
+    const at = chosen.find((name) => +name.dataset.text === this.right);
+    if (at) at.scrollIntoView({ block: "center" });
   }
 
   heads() {

@@ -8,7 +8,7 @@ from typing import Any
 
 from gradir.explore.recorded_text import Snapshot, SourceLine
 
-MOST_CHARACTERS = 400
+MOST_CHARACTERS = 1_000
 """The characters of a line that are shown."""
 
 

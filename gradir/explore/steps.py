@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
+
+if TYPE_CHECKING:
+    from xdsl.passes import ModulePass
 
 Change = Callable[[ModuleOp], object]
 """A change of a module in place; or it returns another module."""

@@ -293,11 +293,10 @@ class Module:
         the function is called, and the page has times; dynamic shapes need them. Raises as compile.
         """
         require("function", function, str | None, "the name of a function")
-        name = function or self.functions[0]
         if function is None and len(self.functions) != 1:
             known = ", ".join(f"@{each}" for each in self.functions) or "none"
             raise ArgumentError(f"function: which one to explore? functions: {known}")
-        return self.explored(name, threads, arrays)
+        return self.explored(function or self.functions[0], threads, arrays)
 
     def explored(
         self,

@@ -1,4 +1,4 @@
-"""`python -m gradir opt|run|compile ...`: the command lines, where they are not on the path."""
+"""`python -m gradir COMMAND ...`: the command lines, where they are not on the path."""
 
 import runpy
 import sys
@@ -6,6 +6,7 @@ import sys
 COMMANDS = {
     "opt": "read IR, run passes over it, print it (gradir-opt)",
     "run": "run a function of a program once (gradir-run)",
+    "explore": "write a page on a function (gradir-explore)",
     "compile": "write functions as a shared library (gradir-compile)",
 }
 

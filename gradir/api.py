@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from operator import index
+from functools import partial
 from pathlib import Path
-from types import UnionType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, Region
 
+from gradir.argument_checks import require, result_index, selector, selectors, short
 from gradir.checks import NAN_VARIABLE, is_asked_for
 from gradir.compiler.provenance import Provenance
 from gradir.diagnostics import Sources
@@ -20,10 +18,11 @@ from gradir.dialects.base.lazy_function import lazy_function
 from gradir.dialects.base.shapes import is_open
 from gradir.dialects.grad.host_call import hold_functions
 from gradir.errors import ArgumentError, ArgumentTypeError, gradir_errors
+from gradir.explore.steps import Change, Lineage, Step, step_of_pass
 from gradir.gc_pause import paused_gc
-from gradir.passes.analysis.call_graph import callees_first, functions_by_name
+from gradir.passes.analysis.call_graph import functions_by_name
 from gradir.passes.verify.verify import verify
-from gradir.symbols import function_named, merged
+from gradir.symbols import function_named, merged, module_of_copies, needed_functions
 from gradir.text.printer import program_text
 
 if TYPE_CHECKING:
@@ -32,6 +31,9 @@ if TYPE_CHECKING:
     from gradir.compiler.measured_gradient import apply_gradient
     from gradir.compiler.measured_step import train_step
     from gradir.explain.watched import Again, results_of_primal, watched
+    from gradir.explore.cells import text_cell
+    from gradir.explore.collect import explored, is_spec
+    from gradir.explore.page import ExplorerPage
     from gradir.passes.batch.vmap import vmap
     from gradir.passes.differentiate.selectors import Selector
     from gradir.passes.gradient.requests import DerivativeRequest
@@ -41,6 +43,10 @@ if TYPE_CHECKING:
     from gradir.runtime.executable import Executable
     from gradir.text.parser import parse_module
 else:
+    text_cell = lazy_function("gradir.explore.cells", "text_cell")
+    explored = lazy_function("gradir.explore.collect", "explored")
+    is_spec = lazy_function("gradir.explore.collect", "is_spec")
+    ExplorerPage = lazy_function("gradir.explore.page", "ExplorerPage")
     apply_gradient = lazy_function("gradir.compiler.measured_gradient", "apply_gradient")
     DerivativeRequest = lazy_function("gradir.passes.gradient.requests", "DerivativeRequest")
     compile_function = lazy_function("gradir.compiler.compiler", "compile_function")
@@ -79,12 +85,14 @@ class Module:
         sources: Sources | None = None,
         provenance: Provenance | None = None,
         rules: Rules | None = None,
+        lineage: Lineage | None = None,
     ):
-        """A verified module, the doubts about its source text, and rules yet to trace."""
+        """A verified module, the doubts about its source text, rules yet to trace, and its past."""
         self._op = op
         self._sources = sources or Sources()
         self._provenance = provenance or Provenance()
         self.rules = rules
+        self._lineage = lineage or Lineage(op)
 
     @property
     def op(self) -> ModuleOp:
@@ -136,21 +144,25 @@ class Module:
         backward code; for a `memory_limit` in bytes, recomputation and the policies of loops are
         chosen so that the arena is no larger. Raises PassError, located in the source.
         """
-        _require("function", function, str, "the name of a function")
+        require("function", function, str, "the name of a function")
         if req is not None:
-            _require("req", req, Mapping, "a mapping such as {'w': 'null'}")
-        requests = [(_selector(s), request) for s, request in (req or {}).items()]
-        with gradir_errors(self._sources), paused_gc():
-            copy = self._op.clone()
-            hold_functions([copy])
-            self.define_rules(copy, function)
-            request = DerivativeRequest(
-                *(function, _selectors(wrt), _selectors(of), mode, policy, memory_limit, requests)
-            )
-            apply_gradient(copy, request)
-            verify(copy)
-        origin = self._provenance.of_gradient(self._op, function)
-        return Module(copy, self._sources, origin, self.rules)
+            require("req", req, Mapping, "a mapping such as {'w': 'null'}")
+        requests = [(selector(s), request) for s, request in (req or {}).items()]
+
+        def of_limit(limit: int | None, policy: str = "keep_all") -> Change:
+            def differentiate(copy: ModuleOp) -> None:
+                hold_functions([copy])
+                self.define_rules(copy, function)
+                request = DerivativeRequest(
+                    *(function, selectors(wrt), selectors(of), mode, policy, limit, requests)
+                )
+                apply_gradient(copy, request)
+
+            return differentiate
+
+        limited = None if mode == "jvp" else of_limit
+        step = Step(f"gradient of @{function}", of_limit(memory_limit, policy), limited)
+        return self._after(step, self._provenance.of_gradient(self._op, function), self.rules)
 
     def define_rules(self, copy: ModuleOp, function: str, wrt: Sequence[int] | None = None) -> None:
         """Add the rules to a copy that were not traced and that @function's derivative needs."""
@@ -165,8 +177,12 @@ class Module:
         `rows` are these arguments, by index or name, by default all; they and all results have one
         more axis in front. Shapes must be static. Raises PassError.
         """
-        _require("function", function, str, "the name of a function")
-        return self._with(lambda op: vmap(op, function, size, _selectors(rows)))
+        require("function", function, str, "the name of a function")
+
+        def change(copy: ModuleOp) -> None:
+            vmap(copy, function, size, selectors(rows))
+
+        return self._after(Step(f"vmap of @{function}", change))
 
     def append_loss(
         self,
@@ -181,12 +197,16 @@ class Module:
         function's arguments and the loss's further ones, and returns what the loss returns, first
         a floating number, and the results that are not joined. Raises PassError.
         """
-        _require("function", function, str, "the name of a function")
-        _require("loss", loss, str, "the name of a function")
-        _require("into", into, str | None, "the name of a function")
+        require("function", function, str, "the name of a function")
+        require("loss", loss, str, "the name of a function")
+        require("into", into, str | None, "the name of a function")
         several = joined if isinstance(joined, (list, tuple, range)) else [joined]
-        results = [_result("joined", each) for each in several]
-        return self._with(lambda op: append_loss(op, function, loss, results, into))
+        results = [result_index("joined", each) for each in several]
+
+        def change(copy: ModuleOp) -> None:
+            append_loss(copy, function, loss, results, into)
+
+        return self._after(Step(f"@{function} with its loss", change))
 
     def train_step(
         self,
@@ -209,33 +229,40 @@ class Module:
         for the gradient, `@f_grad`. With `in_place` parameters, state and carried arguments
         are not passed but given in `out`, and updated there. Raises PassError.
         """
-        _require("function", function, str, "the name of a function")
-        _require("optimizer", optimizer, str, "the name of a function")
-        _require("into", into, str | None, "the name of a function")
+        require("function", function, str, "the name of a function")
+        require("optimizer", optimizer, str, "the name of a function")
+        require("into", into, str | None, "the name of a function")
         if carry is not None:
-            _require("carry", carry, Mapping, "a mapping such as {'mean': 1}")
-        pairs = [(_selector(k), _result("carry", r)) for k, r in (carry or {}).items()]
+            require("carry", carry, Mapping, "a mapping such as {'mean': 1}")
+        pairs = [(selector(k), result_index("carry", r)) for k, r in (carry or {}).items()]
 
-        def change(copy: ModuleOp) -> None:
-            self.define_rules(copy, function)
-            train_step(
-                *(copy, function, optimizer, _selectors(wrt), pairs, policy, memory_limit),
-                *(in_place, into),
-            )
+        def of_limit(limit: int | None, policy: str = "keep_all") -> Change:
+            def change(copy: ModuleOp) -> None:
+                self.define_rules(copy, function)
+                train_step(
+                    *(copy, function, optimizer, selectors(wrt), pairs, policy, limit),
+                    *(in_place, into),
+                )
 
-        return self._with(change)
+            return change
 
-    def _with(self, change: Callable[[ModuleOp], object]) -> Module:
-        """The module with functions that call others, by code of gradir's."""
+        title = f"step of training of @{function}"
+        return self._after(Step(title, of_limit(memory_limit, policy), of_limit))
+
+    def _after(
+        self, step: Step, provenance: Provenance | None = None, rules: Rules | None = None
+    ) -> Module:
+        """The module after a step, by code of gradir's."""
         with gradir_errors(self._sources), paused_gc():
             copy = self._op.clone()
-            change(copy)
+            step.change(copy)
             verify(copy)
-        return Module(copy, self._sources, self._provenance.derived())
+        origin = provenance or self._provenance.derived()
+        return Module(copy, self._sources, origin, rules, self._lineage.after(step))
 
     def merge(self, other: Module) -> Module:
         """A module with the functions of both. PassError where two of one name differ."""
-        _require("other", other, Module, "a gradir.Module")
+        require("other", other, Module, "a gradir.Module")
         sources = self._sources.beside(other._sources)
         with gradir_errors(sources), paused_gc():
             made = merged(self._op, other.op)
@@ -246,14 +273,49 @@ class Module:
         """The module after a pipeline of passes, spelled as for `gradir-opt -p`."""
         from gradir.registry import make_context, parse_passes
 
-        _require("pipeline", pipeline, str, "pass names in a string")
+        require("pipeline", pipeline, str, "pass names in a string")
         with gradir_errors(self._sources), paused_gc():
             copy = self._op.clone()
             passes = parse_passes(pipeline)
             passes.apply(make_context(), copy)
             verify(copy)
         names = [each.name for each in passes.passes]
-        return Module(copy, self._sources, self._provenance.after(names, copy))
+        origin = self._provenance.after(names, copy)
+        past = self._lineage.after(*map(step_of_pass, passes.passes))
+        return Module(copy, self._sources, origin, lineage=past)
+
+    def explore(
+        self, function: str | None = None, *arrays: Any, threads: int | None = None
+    ) -> ExplorerPage:
+        """A page on `@function`, by default the only one: stages, memory, time and code.
+
+        `page.save("page.html")` writes it, and a notebook shows it. With arrays for all arguments
+        the function is called, and the page has times; dynamic shapes need them. Raises as compile.
+        """
+        require("function", function, str | None, "the name of a function")
+        if function is None and len(self.functions) != 1:
+            known = ", ".join(f"@{each}" for each in self.functions) or "none"
+            raise ArgumentError(f"function: which one to explore? functions: {known}")
+        return self.explored(function or self.functions[0], threads, arrays)
+
+    def explored(
+        self,
+        function: str,
+        threads: int | None,
+        arrays: Sequence[object],
+        profile: Callable[[], Profile] | None = None,
+        limited: Callable[[int], ModuleOp] | None = None,
+    ) -> ExplorerPage:
+        """The page on `@function`; `limited` makes its module for a memory limit in bytes."""
+        if profile is None and arrays and not any(map(is_spec, arrays)):
+            profile = partial(compile(self, function, threads).profile, *arrays)
+        with gradir_errors(self._sources), paused_gc():
+            found = explored(self._lineage, self._op, function, threads, arrays, limited)
+        found.profile = None if profile is None else profile()
+        return ExplorerPage(found, self._sources)
+
+    def _repr_html_(self) -> str:
+        return text_cell(repr(self), str(self))
 
 
 def parse(
@@ -269,10 +331,11 @@ def parse(
 
     Raises ParseError or VerifyError with the place, the source line and a caret.
     """
-    _require("text_or_path", text_or_path, (str, os.PathLike), "a string or a path")
-    _require("filename", filename, str, "a string")
-    _require("trusted", trusted, bool, "a bool")
-    if isinstance(text_or_path, os.PathLike) or _looks_like_path(text_or_path):
+    require("text_or_path", text_or_path, (str, os.PathLike), "a string or a path")
+    require("filename", filename, str, "a string")
+    require("trusted", trusted, bool, "a bool")
+    is_path = isinstance(text_or_path, os.PathLike)
+    if is_path or ("\n" not in text_or_path and text_or_path.endswith(".mlir")):
         filename = os.fsdecode(text_or_path)
         try:
             text = Path(filename).read_text()
@@ -299,50 +362,9 @@ def _unpickled(text: str, trusted: bool, is_text: bool) -> Module:
     return Module(op, sources, provenance)
 
 
-def _looks_like_path(text: str) -> bool:
-    return "\n" not in text and text.endswith(".mlir")
-
-
-def _selectors(given: Sequence[Selector] | Selector | None) -> Sequence[Selector] | None:
-    if given is None:
-        return None
-    several = given if isinstance(given, (list, tuple, range)) else [given]
-    return [_selector(each) for each in several]
-
-
-def _selector(given: Any) -> Selector:
-    """An index of any integer type as an int; the pass refuses other selectors than names."""
-    try:
-        return given if isinstance(given, bool) else index(given)
-    except TypeError:
-        return given
-
-
-def _result(what: str, given: object) -> int:
-    """The index of a result; ArgumentTypeError for other objects."""
-    found = _selector(given)
-    if type(found) is not int:
-        raise ArgumentTypeError(f"{what}: expected the index of a result, got {_short(given)}")
-    return found
-
-
-_Kind = type | UnionType | tuple[type, ...]
-
-
-def _require(what: str, given: object, kind: _Kind, wanted: str) -> None:
-    """ArgumentTypeError for an argument of another type than `kind`."""
-    if not isinstance(given, kind):
-        raise ArgumentTypeError(f"{what}: expected {wanted}, got {_short(given)}")
-
-
-def _short(given: object) -> str:
-    text = repr(given)
-    return text if len(text) <= 60 else f"{text[:60]}..."
-
-
 def _require_program(module: object, function: object) -> None:
-    _require("module", module, Module, "a gradir.Module, as parse returns")
-    _require("function", function, str, "the name of a function")
+    require("module", module, Module, "a gradir.Module, as parse returns")
+    require("function", function, str, "the name of a function")
 
 
 def interpret(module: Module, function: str, *arrays: Any, out: object = None) -> tuple[Any, ...]:
@@ -381,11 +403,11 @@ def register_host_function(
     """
     from gradir.dialects.grad import host_functions
 
-    _require("name", name, str, "the name of a function")
+    require("name", name, str, "the name of a function")
     for what, given in (("function", function), ("shape", shape), ("backward", backward)):
         is_name = what == "backward" and isinstance(given, str)
         if not (callable(given) or is_name or (given is None and what != "function")):
-            raise ArgumentTypeError(f"{what}: expected a function, got {_short(given)}")
+            raise ArgumentTypeError(f"{what}: expected a function, got {short(given)}")
     host_functions.register_host_function(name, function, shape, backward, pure)
 
 
@@ -409,6 +431,7 @@ def compile(
     """
     made = _compiled(module, function, threads, wait)
     made.source = compile, (module, function, threads, wait)
+    made.explorer = partial(module.explored, function, threads)
     return made
 
 
@@ -430,10 +453,10 @@ def _compiled(
         op = module.op
         module._provenance.check(op, function)
         if not needs_shapes(op, function):
-            needed = _needed(op, function)
+            needed = needed_functions(op, function)
 
             def static() -> ModuleOp:
-                return _module_of_copies(needed)
+                return module_of_copies(needed)
 
             made = executable(needed, function, threads, static, wait=wait)
             made.profiler = _profiler(static, sources)
@@ -443,7 +466,7 @@ def _compiled(
         def make(shapes: Shapes) -> Executable:
             def program() -> ModuleOp:
                 made = specialized(op, function, shapes)
-                return _module_of_copies(_needed(made, function))
+                return module_of_copies(needed_functions(made, function))
 
             made = executable([op], function, count, program, shapes, wait=wait)
             made.profiler = _profiler(program, sources)
@@ -474,13 +497,3 @@ def _profiler(program: Callable[[], ModuleOp], sources: Sources) -> Callable[...
         return profiled(timed, plain, arrays, out, sources)
 
     return profile
-
-
-def _needed(module: ModuleOp, name: str) -> list[FuncOp]:
-    """A function and its callees, callees first."""
-    return callees_first(functions_by_name(module), [function_named(module, name)])
-
-
-def _module_of_copies(functions: Sequence[FuncOp]) -> ModuleOp:
-    """A new module with copies of functions."""
-    return ModuleOp(Region(Block([function.clone() for function in reversed(functions)])))

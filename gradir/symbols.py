@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.base.diagnostics import LocatedError, PassError, value_name
 from gradir.dialects.base.shapes import is_tensor, require_element
 from gradir.errors import ArgumentError
-from gradir.passes.analysis.call_graph import functions_by_name, only_block
+from gradir.passes.analysis.call_graph import callees_first, functions_by_name, only_block
+from gradir.passes.analysis.edits import erase
 
 
 def function_named(module: ModuleOp, name: str) -> FuncOp:
@@ -24,6 +27,24 @@ def function_named(module: ModuleOp, name: str) -> FuncOp:
         raise ArgumentError(f"no function @{name}; functions: {known}")
     only_block(functions[name])
     return functions[name]
+
+
+def needed_functions(module: ModuleOp, name: str) -> list[FuncOp]:
+    """A function and its callees, callees first."""
+    return callees_first(functions_by_name(module), [function_named(module, name)])
+
+
+def drop_unneeded(module: ModuleOp, name: str) -> None:
+    """Erase all that a run of a function does not need, in place."""
+    needed: set[Operation] = set(needed_functions(module, name))
+    for op in list(module.ops):
+        if op not in needed:
+            erase(op)
+
+
+def module_of_copies(functions: Sequence[FuncOp]) -> ModuleOp:
+    """A new module with copies of functions."""
+    return ModuleOp(Region(Block([function.clone() for function in reversed(functions)])))
 
 
 def merged(one: ModuleOp, other: ModuleOp) -> ModuleOp:

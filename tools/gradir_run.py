@@ -14,29 +14,24 @@ import traceback
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute
 
 from gradir.aot.loader import ADD, Library, LibraryError, load_library
 from gradir.aot.loader import Function as LibraryFunction
 from gradir.api import Module, compile, interpret
 from gradir.diagnostics import Sources, printable
-from gradir.dialects.base.diagnostics import LocatedError, Place, value_name
 from gradir.dialects.base.lazy_function import lazy_function
-from gradir.dialects.base.shapes import DYNAMIC, compatible, is_scalar
 from gradir.errors import ArgumentError, ExecutionError, gradir_errors
-from gradir.passes.analysis.arguments import in_out_results
-from gradir.passes.analysis.call_graph import functions_by_name
-from gradir.runtime.arrays import Array, ArraySpec, as_input, dtype_of, spec_of
-from gradir.symbols import function_named
+from gradir.runtime.arrays import Array, ArraySpec
 from gradir.tools.closed_output import drop_output
 from gradir.tools.plugin_option import load_plugins
-from gradir.tools.reading import error_text, read_module, reason
-from gradir.tools.run_options import INTEGER_BOUND, PROGRAM, SHOWN_WHOLE, Arguments, parser
+from gradir.tools.reading import error_text, read_module, reason, write_text
+from gradir.tools.result_plot import result_chart
+from gradir.tools.run_inputs import arrays_for, choose_function, inputs_of, split_inputs
+from gradir.tools.run_options import PROGRAM, SHOWN_WHOLE, Arguments, parser
 
 if TYPE_CHECKING:
     from gradir.debug import explain
@@ -95,11 +90,11 @@ def run(arguments: Arguments, sources: Sources) -> None:
     if arguments.passes is not None:
         module = module.run_passes(arguments.passes)
     with gradir_errors(sources):
-        function = _choose_function(module, arguments.function)
-        arrays = _inputs(function, arguments.input, arguments.random_inputs)
+        function = choose_function(module, arguments.function)
+        arrays = inputs_of(function, arguments.input, arguments.random_inputs)
     folder = None if arguments.output_dir is None else _make_folder(arguments.output_dir)
     name = function.sym_name.data
-    arrays, out = _split(function, arrays)
+    arrays, out = split_inputs(function, arrays)
     profile: Profile | None = None
     given = copy.deepcopy(out)
     if arguments.interpret:
@@ -114,6 +109,7 @@ def run(arguments: Arguments, sources: Sources) -> None:
     if folder is not None:
         _write(results, folder)
     labels = _result_names(function)
+    _plot(arguments, results, labels)
     texts = [
         shown(f"result{index}", array, label, arguments.precision)
         for index, (array, label) in enumerate(zip(results, labels, strict=True))
@@ -149,7 +145,7 @@ def _run_library(arguments: Arguments) -> None:
         function = _library_function(library, arguments.function)
         read = [a for a in function.outputs if a.request == ADD]
         specs = [ArraySpec(a.name, a.shape, a.dtype) for a in (*function.inputs, *read)]
-        arrays = _arrays(specs, arguments.input, arguments.random_inputs, f"@{function.name}")
+        arrays = arrays_for(specs, arguments.input, arguments.random_inputs, f"@{function.name}")
         contents = iter(arrays[len(function.inputs) :])
         out = [np.array(next(contents)) if a.request == ADD else None for a in function.outputs]
         folder = None if arguments.output_dir is None else _make_folder(arguments.output_dir)
@@ -159,6 +155,7 @@ def _run_library(arguments: Arguments) -> None:
         raise ExecutionError(str(error)) from None
     if folder is not None:
         _write(results, folder)
+    _plot(arguments, results, [a.name for a in function.outputs])
     rows = zip(results, function.outputs, strict=True)
     _print([
         shown(f"result{k}", array, a.name, arguments.precision)
@@ -207,147 +204,17 @@ def _profile_texts(profile: Profile, arguments: Arguments) -> list[str]:
         (arguments.profile_svg, profile.to_svg),
     ):
         if file is not None:
-            try:
-                Path(file).write_text(text(), encoding="utf-8")
-            except (OSError, ValueError) as error:
-                raise ArgumentError(f"cannot write '{file}': {reason(error)}") from None
+            write_text(file, text())
     return [str(profile)] if arguments.profile else []
 
 
-# The program
-
-
-def _choose_function(module: Module, name: str | None) -> FuncOp:
-    """The function of this name, or the only one."""
-    if name is not None:
-        return function_named(module.op, name.removeprefix("@"))
-    functions = functions_by_name(module.op)
-    if len(functions) != 1:
-        known = ", ".join(f"@{each}" for each in functions) or "none"
-        raise ArgumentError(f"--function must say which function to run; functions: {known}")
-    return function_named(module.op, next(iter(functions)))
+# Results
 
 
 def _result_names(function: FuncOp) -> list[str | None]:
     """The source names of the returned values of a function."""
     returned = function.get_return_op()
     return [] if returned is None else [operand.name_hint for operand in returned.operands]
-
-
-# Inputs
-
-
-def _inputs(function: FuncOp, files: Sequence[str], seed: int | None) -> list[Array]:
-    """One array per argument: from the files, then random ones."""
-    specs = _signature(function, None if seed is None else len(files))
-    return _arrays(specs, files, seed, f"@{function.sym_name.data}")
-
-
-def _arrays(
-    specs: Sequence[ArraySpec], files: Sequence[str], seed: int | None, where: str
-) -> list[Array]:
-    """One array per argument of the function `where`: from the files, then random ones."""
-    if len(files) > len(specs):
-        raise ArgumentError(f"{where} takes {_arguments(specs)}, got {len(files)} --input")
-    missing = specs[len(files) :]
-    if missing and seed is None:
-        raise ArgumentError(
-            f"{where} takes {_arguments(specs)}, got {len(files)} --input; "
-            f"no input for {', '.join(f'%{s.name}: {_type(s)}' for s in missing)}; "
-            "--random-inputs SEED makes random ones"
-        )
-    arrays = [
-        _load(file, spec, f"argument {index} (%{spec.name}) of {where}")
-        for index, (file, spec) in enumerate(zip(files, specs, strict=False))
-    ]
-    for index, spec in enumerate(missing, len(files)):
-        arrays.append(random_input(spec, seed or 0, index))
-    return arrays
-
-
-def _arguments(specs: Sequence[ArraySpec]) -> str:
-    names = ", ".join(f"%{spec.name}" for spec in specs)
-    count = f"{len(specs)} argument{'' if len(specs) == 1 else 's'}"
-    return f"{count} ({names})" if specs else count
-
-
-def _split(function: FuncOp, arrays: list[Array]) -> tuple[list[Array], list[Array | None] | None]:
-    """The passed inputs, and those given by `out`, to which results are added."""
-    in_out = in_out_results(function)
-    if not in_out:
-        return arrays, None
-    out: list[Array | None] = [None] * len(function.function_type.outputs)
-    for k, result in in_out.items():
-        out[result] = np.array(arrays[k], order="C")
-    return [array for k, array in enumerate(arrays) if k not in in_out], out
-
-
-def _signature(function: FuncOp, files: int | None) -> list[ArraySpec]:
-    """The specification of each argument; LocatedError if one, or a result, cannot be an array.
-
-    Only arguments with files may have dynamic extents; `files` is their number, None for all.
-    """
-    specs: list[ArraySpec] = []
-    where = f"@{function.sym_name.data}"
-    for index, argument in enumerate(function.args):
-        place = f"{where}: argument {index} ({value_name(argument)})"
-        type_ = _array_type(argument.type, place, argument)
-        if files is not None and index >= files and not type_.has_static_shape():
-            raise LocatedError(
-                f"{place}: --random-inputs needs static shapes, got {type_}; give an --input",
-                argument,
-            )
-        specs.append(spec_of(argument.name_hint or f"arg{index}", type_))
-    for index, type_ in enumerate(function.function_type.outputs):
-        _array_type(type_, f"{where}: result {index}", function)
-    return specs
-
-
-def _array_type(type_: Attribute, where: str, place: Place) -> TensorType[Attribute]:
-    if is_scalar(type_):
-        # handed over as an array of rank 0
-        type_ = TensorType(type_, [])
-    if not isinstance(type_, TensorType):
-        raise LocatedError(
-            f"{where}: {PROGRAM} runs functions of tensors and numbers, got {type_}", place
-        )
-    tensor = cast(TensorType[Attribute], type_)
-    try:
-        dtype_of(tensor.element_type)
-    except ArgumentError as error:
-        raise LocatedError(f"{where}: {error}", place) from None
-    return tensor
-
-
-def _load(file: str, spec: ArraySpec, role: str) -> Array:
-    """The array in a .npy file, of exactly the dtype and shape that the argument has."""
-    try:
-        with open(file, "rb") as stream:
-            array: Array = np.lib.format.read_array(stream, allow_pickle=False)
-    except OSError as error:
-        raise ArgumentError(f"cannot read '{file}': {reason(error)}") from None
-    except (ValueError, EOFError, OverflowError, MemoryError) as error:
-        raise ArgumentError(f"cannot read '{file}' as an .npy file of numbers: {error}") from None
-    if spec.dtype.name == "bfloat16" and array.dtype == np.dtype("V2"):
-        # a .npy file has only the two bytes per element of a bfloat16 array
-        array = array.view(spec.dtype)
-    if compatible(spec.shape, array.shape):
-        spec = ArraySpec(spec.name, array.shape, spec.dtype)
-    return as_input(array, spec, f"{file}: {role}")
-
-
-def random_input(spec: ArraySpec, seed: int, index: int) -> Array:
-    """A random array, a function of seed, position, shape and type."""
-    # NumPy promises that RandomState never changes; its newer generators may, with a release
-    random = np.random.RandomState([seed, index])
-    if spec.dtype.kind == "b":
-        return random.randint(0, 2, spec.shape).astype(spec.dtype)
-    if spec.dtype.kind in "iu":
-        return random.randint(0, INTEGER_BOUND, spec.shape).astype(spec.dtype)
-    return np.asarray(random.standard_normal(spec.shape)).astype(spec.dtype)
-
-
-# Results
 
 
 def shown(name: str, array: Array, label: str | None = None, precision: int = 6) -> str:
@@ -379,9 +246,10 @@ def _print(texts: Sequence[str]) -> None:
         raise ArgumentError(f"cannot write to standard output: {reason(error)}") from None
 
 
-def _type(spec: ArraySpec) -> str:
-    extents = ("?" if n == DYNAMIC else str(n) for n in spec.shape)
-    return f"{spec.dtype}[{','.join(extents)}]"
+def _plot(arguments: Arguments, results: Sequence[Any], labels: Sequence[str | None]) -> None:
+    """Draw the results, if that is asked for."""
+    if arguments.plot is not None:
+        write_text(arguments.plot, result_chart(results, labels))
 
 
 def _make_folder(folder: str) -> Path:

@@ -36,6 +36,14 @@ def read_module(file: str, sources: Sources, trusted: bool) -> Module:
     return Module(module, sources, provenance)
 
 
+def write_text(file: str, text: str) -> None:
+    """Write a file; ArgumentError where that is impossible."""
+    try:
+        Path(file).write_text(text, encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise ArgumentError(f"cannot write '{file}': {reason(error)}") from None
+
+
 def reason(error: Exception) -> str:
     """What the system says of an error."""
     return (error.strerror if isinstance(error, OSError) else None) or str(error)

@@ -60,6 +60,7 @@ class Arguments(argparse.Namespace):
     profile: bool
     profile_json: str | None
     profile_svg: str | None
+    plot: str | None
     trust_input: bool
     precision: int
     traceback: bool
@@ -73,22 +74,24 @@ def parser() -> argparse.ArgumentParser:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    _add_program(options)
+    add_program(
+        options, "the program; - reads standard input; a library of gradir-compile ends in .so"
+    )
+    options.add_argument(
+        "--output-dir", metavar="DIR", help="write result0.npy, result1.npy, ... to this folder"
+    )
     _add_machine(options)
     _add_reports(options)
     _add_precautions(options)
     return options
 
 
-def _add_program(options: argparse.ArgumentParser) -> None:
-    """The function, its arguments and results."""
+def add_program(options: argparse.ArgumentParser, file: str) -> None:
+    """The options of a command that takes a function and its arguments; `file` is the first's
+    help."""
     add = options.add_argument
-    add(
-        "file",
-        metavar="FILE",
-        help="the program; - reads standard input; a library of gradir-compile ends in .so",
-    )
-    add("--function", metavar="NAME", help="the function to run; not needed if there is only one")
+    add("file", metavar="FILE", help=file)
+    add("--function", metavar="NAME", help="the function; not needed if there is only one")
     add("--input", metavar="FILE.npy", action="append", default=[], help="an argument's array")
     add(
         "--random-inputs",
@@ -96,20 +99,21 @@ def _add_program(options: argparse.ArgumentParser) -> None:
         type=_seed,
         help="make the arguments for which there is no --input from this seed",
     )
-    add("--output-dir", metavar="DIR", help="write result0.npy, result1.npy, ... to this folder")
     add("-p", "--passes", metavar="PIPELINE", help="run these passes first, as with gradir-opt -p")
     plugin_option(options)
+
+
+def add_threads(options: argparse.ArgumentParser) -> None:
+    """The option for the number of threads."""
+    options.add_argument(
+        "--threads", metavar="N", type=_count, help="use at most N threads; default: all cores"
+    )
 
 
 def _add_machine(options: argparse.ArgumentParser) -> None:
     """How the function runs."""
     add = options.add_argument
-    add(
-        "--threads",
-        metavar="N",
-        type=_count,
-        help="use at most N threads; default: all cores",
-    )
+    add_threads(options)
     add(
         "--timeout",
         metavar="SECONDS",
@@ -134,6 +138,7 @@ def _add_reports(options: argparse.ArgumentParser) -> None:
         help="print behind the results how long each kernel of the native code takes, beside the "
         "limits of this machine; the function is called some hundred times for it",
     )
+    add("--plot", metavar="FILE.svg", help="draw the results over their last axis, as a picture")
     add("--profile-json", metavar="FILE", help="write that profile as JSON")
     add("--profile-svg", metavar="FILE", help="write it as a picture")
 
@@ -141,12 +146,7 @@ def _add_reports(options: argparse.ArgumentParser) -> None:
 def _add_precautions(options: argparse.ArgumentParser) -> None:
     """Trust in the program, and how results and errors are shown."""
     add = options.add_argument
-    add(
-        "--trust-input",
-        action="store_true",
-        help="run loop nests and buffers that are not proven to stay inside of their memory: the "
-        "program can then read and write all memory of this process",
-    )
+    add_trust(options)
     add(
         "--precision",
         metavar="DIGITS",
@@ -154,8 +154,24 @@ def _add_precautions(options: argparse.ArgumentParser) -> None:
         default=6,
         help="print this many digits after the point; default: %(default)s",
     )
+    add_end(options, PROGRAM)
+
+
+def add_trust(options: argparse.ArgumentParser) -> None:
+    """The option that trusts a program."""
+    options.add_argument(
+        "--trust-input",
+        action="store_true",
+        help="run loop nests and buffers that are not proven to stay inside of their memory: the "
+        "program can then read and write all memory of this process",
+    )
+
+
+def add_end(options: argparse.ArgumentParser, program: str) -> None:
+    """The options of every command."""
+    add = options.add_argument
     add("--traceback", action="store_true", help="show where in gradir an error comes from")
-    add("--version", action="version", version=f"{PROGRAM} {__version__}")
+    add("--version", action="version", version=f"{program} {__version__}")
 
 
 def _seed(text: str) -> int:

@@ -220,6 +220,9 @@ class SpecializingExecutable(Recompiled):
     def compile_times(self) -> Any:
         return self.last.compile_times
 
+    def _repr_html_(self) -> str:
+        return self.cell(None if self._last is None else self._last.plan)
+
     def __repr__(self) -> str:
         inputs = ", ".join(f"%{a.name_hint}: {a.type}" for a in self._function.body.block.args)
         results = ", ".join(map(str, self._function.function_type.outputs))

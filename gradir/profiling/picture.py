@@ -15,7 +15,7 @@ SHOWN = 30
 WIDTH, LEFT, BAR, ROW, TOP = 960, 220, 420, 22, 44
 COLOURS = {"kernel": "#4a6fa5", "host call": "#c2571a", "loop": "#4e8f3a", "wait": "#b0b0b0"}
 REST = "#d8d8d8"
-STYLE = "text{font:12px monospace;fill:#222} .head{font-weight:bold} .name{text-anchor:end}"
+FONT = 'font-family="monospace" font-size="12" fill="#222"'
 
 
 def picture(profile: Profile) -> str:
@@ -24,10 +24,9 @@ def picture(profile: Profile) -> str:
     height = TOP + ROW * len(parts) + 10
     head = f"@{profile.function}: {profile.seconds * 1e6:.1f} us a call, {profile.threads} threads"
     lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}">',
-        f"<style>{STYLE}</style>",
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" {FONT}>',
         f'<path d="M0 0H{WIDTH}V{height}H0z" fill="#fff"/>',
-        f'<text x="16" y="24" class="head">{escape(head)}</text>',
+        f'<text x="16" y="24" font-weight="bold">{escape(head)}</text>',
     ]
     for k, part in enumerate(parts):
         lines += _bar(profile, part, TOP + k * ROW)
@@ -41,7 +40,7 @@ def _bar(profile: Profile, part: Part, y: int) -> Iterator[str]:
     note = f"{share:.1%}" + ("" if of_limit is None else f", {of_limit:.0%} of the limit")
     places = "; ".join(f"{line} {line.text}".rstrip() for line in part.lines)
     length = BAR * min(share, 1.0)
-    yield f'<text x="{LEFT - 8}" y="{y + 14}" class="name">{escape(title(part))}</text>'
+    yield f'<text x="{LEFT - 8}" y="{y + 14}" text-anchor="end">{escape(title(part))}</text>'
     yield (
         f'<rect x="{LEFT}" y="{y + 2}" width="{length:.1f}" height="{ROW - 6}" '
         f'fill="{COLOURS.get(part.kind, REST)}"><title>{escape(places)}</title></rect>'

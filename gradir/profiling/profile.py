@@ -123,6 +123,9 @@ class Profile:
 
         return picture(self)
 
+    def _repr_html_(self) -> str:
+        return self.to_svg()
+
     def __str__(self) -> str:
         from gradir.profiling.table import table
 

@@ -158,6 +158,9 @@ class Executable(Recompiled):
         results = ", ".join(map(str, self.results))
         return f"<gradir function {self.name}({inputs}) -> ({results}), {self.threads} threads>"
 
+    def _repr_html_(self) -> str:
+        return self.cell(self.plan)
+
     def __call__(self, *arrays: object, out: object = None) -> tuple[Array, ...]:
         if self._is_packed:
             return self._packed_call(arrays, out)

@@ -16,6 +16,7 @@ class Recompiled:
 
     source: tuple[Callable[..., Any], tuple[Any, ...]] | None = None
     profiler: Callable[..., Any] | None = None
+    explorer: Callable[..., Any] | None = None
 
     def profile(self, *arrays: object, out: object = None) -> Any:
         """The time of each kernel in calls with these arguments: a gradir.profiling.Profile.
@@ -26,6 +27,24 @@ class Recompiled:
         if self.profiler is None:
             raise ArgumentError(f"profile: gradir.compile has not made {self!r}")
         return self.profiler(self, arrays, out)
+
+    def explore(self, *arrays: object) -> Any:
+        """A page on this function: its stages, memory, time and code, a gradir.explore page.
+
+        `page.save("page.html")` writes it, and a notebook shows it. With arrays for all arguments
+        the function is called, and the page has times; dynamic shapes need them.
+        """
+        if self.explorer is None:
+            raise ArgumentError(f"explore: gradir.compile has not made {self!r}")
+        return self.explorer(arrays)
+
+    def cell(self, plan: Any) -> str:
+        """The signature as HTML for a notebook, with the picture of a memory plan."""
+        from html import escape  # for notebooks alone
+
+        picture = "" if plan is None else plan.svg()
+        head = f"<summary><code>{escape(repr(self))}</code></summary>"
+        return f"<details open>{head}{picture}</details>"
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         if self.source is None:

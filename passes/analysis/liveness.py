@@ -31,6 +31,11 @@ class Liveness:
                 for inner in reversed([o for r in op.regions for b in r.blocks for o in b.ops]):
                     pending.append(inner)
 
+    @property
+    def ops(self) -> tuple[Operation, ...]:
+        """The ops in the order of their positions."""
+        return tuple(self._first)
+
     def forget(self, use: Use) -> None:
         """Ignore a use."""
         self._done.add(use)

@@ -47,7 +47,7 @@ MOST_BYTES = 2**63 - 1
 """Offsets into an arena are numbers of i64."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class MemoryPlan:
     """Where each buffer of a function lives. `peak_bytes` is the size of the arena."""
 
@@ -60,6 +60,12 @@ class MemoryPlan:
         `top` is the number of bytes that fill the height, for pictures that are compared.
         """
         return timeline_svg(self, top)
+
+    def _repr_html_(self) -> str:
+        return self.svg()
+
+    def __repr__(self) -> str:
+        return f"<gradir memory plan: {len(self.buffers)} buffers, {self.peak_bytes} bytes>"
 
     def schedule(self) -> str:
         """What is stored, recomputed and freed at which step, and the bytes alive then, as text."""

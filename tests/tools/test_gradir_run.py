@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from gradir.profiling.limits import Limits
-from gradir.tools import gradir_run
+from gradir.tools import gradir_run, run_inputs, run_options
 
 PROGRAM = """\
 func.func @f(%x: tensor<2x3xf32>, %i: tensor<4xi64>) -> tensor<4x3xf32> {
@@ -164,7 +164,7 @@ def test_random_inputs() -> None:
 
     def draw(dtype: Any, seed: int = 0, index: int = 0) -> np.ndarray[Any, Any]:
         spec = ArraySpec("x", (1000,), np.dtype(dtype))
-        array = gradir_run.random_input(spec, seed, index)
+        array = run_inputs.random_input(spec, seed, index)
         assert array.dtype == spec.dtype
         return array
 
@@ -172,7 +172,7 @@ def test_random_inputs() -> None:
     assert abs(floats.mean()) < 0.1
     assert abs(floats.std() - 1) < 0.1
     np.testing.assert_allclose(floats[:2], [-0.3625903, -0.41597474], rtol=1e-6)
-    assert set(draw(np.int32).tolist()) == set(range(gradir_run.INTEGER_BOUND))
+    assert set(draw(np.int32).tolist()) == set(range(run_options.INTEGER_BOUND))
     assert set(draw(np.bool_).tolist()) == {False, True}
     np.testing.assert_array_equal(draw(ml_dtypes.bfloat16), floats.astype(ml_dtypes.bfloat16))
     assert not np.array_equal(draw(np.float64, index=1), floats)

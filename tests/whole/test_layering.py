@@ -157,10 +157,20 @@ def test_what_a_small_program_does_not_load() -> None:
 
 # The rooms of gradir/, the lowest first: a room imports from those before it, and from itself.
 GRADIR_ROOMS = (
-    *("nearest", "diagnostics", "errors", "checks", "forking", "gc_pause", "builtin", "universe"),
+    *(
+        "nearest",
+        "diagnostics",
+        "errors",
+        "argument_checks",
+        "checks",
+        "forking",
+        "gc_pause",
+        "builtin",
+        "universe",
+    ),
     *("plugins", "registry", "symbols", "long_compilations"),
     *("cache", "text", "codegen", "runtime", "interpreter", "validation", "compiler", "explain"),
-    *("profiling", "api"),
+    *("profiling", "explore", "api"),
     *(
         "frontends",
         "aot",

@@ -19,6 +19,7 @@ WRITTEN = {
     "model.py",
     "root.mlir",
     "epochs.svg",
+    "results.svg",
     "wrong.mlir",
     "layer.mlir",
     "net.mlir",

@@ -62,6 +62,8 @@ def expected_files() -> set[str]:
     """The Python files of the package, by their path in the installed package."""
     files = {"gradir/py.typed"}
     files |= {f"gradir/include/gradir_{name}.h" for name in ("abi", "array", "op")}
+    assets = ("model.js", "stages.js", "memory.js", "code.js", "explore.css")
+    files |= {f"gradir/explore/assets/{name}" for name in assets}
     for folder in PACKAGED:
         prefix = "" if folder == "gradir" else "gradir/"
         for path in (ROOT / folder).rglob("*.py"):
@@ -87,6 +89,7 @@ def test_wheel_says_its_license_and_commands(wheel: Path) -> None:
         commands = archive.read(info["entry_points.txt"]).decode()
     assert "\nLicense-Expression: Apache-2.0\n" in metadata
     assert {"LICENSE", "NOTICE"} <= info.keys()
+    assert "gradir-explore = gradir.tools.gradir_explore:main" in commands
     assert "gradir-opt = gradir.tools.gradir_opt:main" in commands
     assert "gradir-run = gradir.tools.gradir_run:main" in commands
 

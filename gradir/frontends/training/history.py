@@ -83,6 +83,10 @@ class History:
         histories = {name: self, **(beside or {})}
         write_whole(as_path("path", path), self._chart(per, histories))
 
+    def _repr_html_(self) -> str:
+        """The chart of the epochs, or of the steps before the first epoch is over."""
+        return self._chart("epochs" if len(self._tables["epochs"]) else "steps", {"": self})
+
     def _table(self, per: Per) -> Table:
         if per not in self._tables:
             raise ArgumentError(f"per: expected 'epochs' or 'steps', got {per!r}")

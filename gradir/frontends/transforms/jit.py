@@ -136,6 +136,19 @@ class Jitted(Wrapped, Generic[P, R_co]):
         require_not_donated(leaves, program.traced.names, program.name)
         return program.profile(leaves)
 
+    @public
+    def explore(self, *args: Any, **kwargs: Any) -> Any:
+        """A page on the program for arguments like these: stages, memory, time and code.
+
+        `page.save("page.html")` writes it, and a notebook shows it. gradir.Spec can stand for an
+        array; with arrays alone the function is called, and the page has times.
+        """
+        from gradir.frontends.transforms.explored import explore_jitted
+
+        if tracing() is not None:
+            raise TraceError("jit: explore is for calls with arrays, and this is a traced one")
+        return explore_jitted(self, args, kwargs)
+
     def program(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[Program, Sequence[Any]]:

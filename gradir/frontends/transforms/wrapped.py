@@ -39,6 +39,11 @@ class Wrapped(Copied):
         look_like(self, shown)
         self._parts = parts
 
+    @property
+    def parts(self) -> Parts:
+        """The transform and its arguments."""
+        return self._parts
+
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         return self if instance is None else MethodType(cast(Callable[..., Any], self), instance)
 

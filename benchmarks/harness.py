@@ -52,13 +52,17 @@ class Contender:
 
 @dataclass(frozen=True)
 class Workload:
-    """Contenders for the same work. Without a tolerance, results are not compared."""
+    """Contenders for the same work. Without a tolerance, results are not compared.
+
+    `rounds` bounds the turns of each contender, where one takes seconds.
+    """
 
     title: str
     contenders: Sequence[Contender]
     reference: str
     tolerance: float | None = 1e-4
     operations: int | None = None
+    rounds: int | None = None
 
 
 @dataclass
@@ -208,7 +212,7 @@ def run(
     if workload.tolerance is not None:
         compare(entries, workload.reference, workload.tolerance)
     ready = [entry for entry in entries if entry.call]
-    for _ in range(rounds):
+    for _ in range(min(rounds, workload.rounds or rounds)):
         for entry in ready:
             take_turn(entry, turn)
     return entries

@@ -1,21 +1,18 @@
 """PyTorch's modules as exported programs, and these as foreign graphs with named arguments.
 
 torch.export calls the forward of a torch.autograd.Function and forgets its backward: while it runs,
-such calls are refused, or given to a gradir function by an op of our own. It forgets hooks that
-change gradients, and inference_mode, too; modules that have some are refused.
+such calls are refused, or given to a gradir function by an op of our own.
 """
 
 from __future__ import annotations
 
 import re
-import sys
 import warnings
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from threading import RLock
-from types import FrameType
 from typing import Any, TypeAlias
 
 from gradir.errors import ArgumentTypeError, GradirError
@@ -26,6 +23,7 @@ from gradir.frontends.tracing.source_locations import place_of_user, refusal
 from gradir.interop.foreign import refused
 from gradir.interop.packages import folder_of, package
 from gradir.interop.torch_graphs import TorchReader
+from gradir.interop.torch_lost import lost_calls, require_kept, require_none
 from gradir.interop.torch_types import Unreadable, dtype_name, foreign_constant, foreign_type
 from gradir.interop.torch_views import Held, Memory
 
@@ -77,12 +75,11 @@ def exported(
 ) -> Any:
     """The program of a module for arguments, undecomposed."""
     require_version()
-    _require_no_module_hooks(module)
+    require_kept(module, (args, kwargs))
     with (
         _LOCK,
         _autograd_functions(functions) as found,
-        _noted_calls(torch.Tensor, "register_hook") as hooks,
-        _noted_calls(torch.inference_mode, "__enter__") as modes,
+        lost_calls() as lost,
         warnings.catch_warnings(record=True) as told,
     ):
         warnings.simplefilter("always")
@@ -94,63 +91,16 @@ def exported(
         except Exception as error:
             if found:
                 raise _of_functions(found) from None
+            require_none(lost, error)
             raise refused(
                 f"torch.export gives up {type(module).__name__}: {_short(error)}",
                 ImportedProgramError,
             ) from error
     if found:
         raise _of_functions(found)
-    if hooks:
-        raise refusal(f"PyTorch: {_HOOKS} register_hook {_LOST}", ImportedProgramError, hooks[0])
-    if modes:
-        raise refusal(
-            "PyTorch: torch.inference_mode is lost in torch.export; write torch.no_grad",
-            ImportedProgramError,
-            modes[0],
-        )
+    require_none(lost)
     _require_no_assignment(module, [str(warning.message) for warning in told])
     return program
-
-
-# Hooks.
-
-_HOOKS = "the hook of a gradient by"
-_DECORATOR = "decorate_context"
-"""PyTorch's function that enters a mode around a decorated one, its `func`."""
-_LOST = "is lost in torch.export; a gradir.custom_vjp changes a gradient"
-
-
-def _require_no_module_hooks(module: Any) -> None:
-    """ImportedProgramError for a module, or one inside, with hooks on its backward."""
-    for name, inner in module.named_modules() if isinstance(module, torch.nn.Module) else ():
-        if inner._backward_hooks or inner._backward_pre_hooks:
-            where = f"{type(inner).__name__} {name}".strip()
-            raise refused(
-                f"{where}: {_HOOKS} register_full_backward_hook or _pre_hook {_LOST}",
-                ImportedProgramError,
-            )
-
-
-@contextmanager
-def _noted_calls(owner: Any, name: str) -> Generator[list[Any]]:
-    """The places where forward calls a method, itself or by a decorator."""
-    original, found, theirs = getattr(owner, name), list[Any](), folder_of(torch)
-
-    def is_users(frame: FrameType) -> bool:
-        decorated = frame.f_locals.get("func") if frame.f_code.co_name == _DECORATOR else None
-        code = frame.f_code if decorated is None else getattr(decorated, "__code__", frame.f_code)
-        return not code.co_filename.startswith(theirs)
-
-    def call(self: Any, *args: Any) -> Any:
-        if is_users(sys._getframe(1)):
-            found.append(place_of_user(theirs))
-        return original(self, *args)
-
-    setattr(owner, name, call)
-    try:
-        yield found
-    finally:
-        setattr(owner, name, original)
 
 
 def _same(tensor: Any) -> Any:

@@ -198,7 +198,8 @@ class TorchReader(NodeTape):
         given = [(key, placed(value)) for key, value in arguments.items()]
         if is_random(name, arguments):
             if self.is_inner:
-                self.refuse(name, "random numbers in loops and branches have no key", place)
+                why = "random numbers in loops and branches have no key; draw them outside"
+                self.refuse(name, why, place)
             operands.append(self.key)
             params["draw"] = self.draws
             self.draws += 1

@@ -14,6 +14,7 @@ from gradir.interop.packages import folder_of, package
 from gradir.interop.programs import Differentiable, WrapOptions
 from gradir.interop.torch_calls import GradirCall, run_program
 from gradir.interop.torch_export import Functions, TorchProgram, require_program
+from gradir.interop.torch_lost import require_no_autocast
 from gradir.interop.torch_programs import imported, named_state, nested_results, traced_program
 from gradir.interop.torch_settings import settings_of
 
@@ -83,6 +84,7 @@ class DifferentiableModule(torch.nn.Module):
                 "gradir.interop.torch.functional",
                 TraceError,
             )
+        require_no_autocast()
         leaves, nesting = torch.utils._pytree.tree_flatten((args, kwargs))
         state = named_state(self.module)
         inputs = [x for x in leaves if isinstance(x, torch.Tensor)]

@@ -502,6 +502,72 @@ def test_bad_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
         trace(nn.ReLU(), x)
 
 
+def test_refused_calls() -> None:
+    """What torch.export gets wrong, or cannot read, is one error at its line, with a way out."""
+    x = torch.randn(3, 3)
+    for forward, what in (
+        (assigns_data, r"programs\.py:\d+:\d+: .*an assignment to x\.data is lost .*copy_"),
+        (inner_gradient, r"programs\.py:\d+:\d+: .*gradients inside of forward .* with gradir\.gr"),
+        (inner_transformation, r"gradients inside of forward .* with gradir\.grad"),
+        (packs, r"programs\.py:\d+:\d+: .*packed sequences have shapes that depend on values; give"),
+        (random_branch, r"rand_like .*random numbers in loops and branches .* draw them outside"),
+    ):
+        with pytest.raises(ImportedProgramError, match=f"(?s){what}"):
+            trace(module_of(forward), x.clone().requires_grad_())
+    packed = nn.utils.rnn.pack_padded_sequence(x[:, :, None], torch.tensor([3, 2, 1]))
+    with pytest.raises(ImportedProgramError, match="packed sequences have shapes"):
+        trace(nn.GRU(1, 2), packed)
+    model = differentiable(nn.Linear(3, 3))
+    model(x)
+    with (
+        torch.autocast("cpu", torch.bfloat16),
+        pytest.raises(ImportedProgramError, match=r"torch\.autocast is on around the module"),
+    ):
+        model(x)
+
+
+def assigns_data(x: Any) -> Any:
+    h = x * 2
+    h.data = x * 3
+    return h * h
+
+
+def inner_gradient(x: Any) -> Any:
+    return torch.autograd.grad((x**3).sum(), x)[0] * x
+
+
+def inner_transformation(x: Any) -> Any:
+    return torch.func.grad(lambda v: v.sin().sum())(x)
+
+
+def packs(x: Any) -> Any:
+    packed = nn.utils.rnn.pack_padded_sequence(x[:, :, None], torch.tensor([3, 2, 1]))
+    return nn.utils.rnn.pad_packed_sequence(packed)[0]
+
+
+def random_branch(x: Any) -> Any:
+    return torch.cond(x.sum() > 0, torch.rand_like, torch.sin, (x,))
+
+
+def test_data_of_a_tensor() -> None:
+    """`x.data` has no derivative, and what is written into it keeps the old one."""
+
+    def reads(x: Any) -> Any:
+        return x.sin().data * x
+
+    def writes(x: Any) -> Any:
+        h = x * 2
+        h.data.add_(1)
+        return h * h
+
+    for forward in (reads, writes):
+        module, x = module_of(forward), torch.randn(3, requires_grad=True)
+        theirs, ours = module(x), differentiable(module)(x)
+        torch.testing.assert_close(ours, theirs)
+        expected, found = (torch.autograd.grad(y.sum(), x)[0] for y in (theirs, ours))
+        torch.testing.assert_close(found, expected)
+
+
 def autocast(x: Any) -> Any:
     with torch.autocast("cpu", torch.bfloat16):
         return x @ x

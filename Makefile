@@ -22,7 +22,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test all-tests test-peers check fast-tests durations lint fuzz bench docs format clean
+.PHONY: help demo test all-tests test-peers check fast-tests durations lint fuzz bench docs release-check format clean
 
 help: ## List the commands
 	@echo "usage: make COMMAND"
@@ -82,6 +82,9 @@ docs: $(INSTALLED) ## Write the op reference anew and run the code in README.md 
 format: $(INSTALLED) ## Format the code and mend what ruff can mend
 	$(RUN) -m ruff check --fix
 	$(RUN) -m ruff format
+
+release-check: $(INSTALLED) ## Build both archives, install and run them on each Python: PYTHONS="3.11 3.12" TESTS=
+	PYTHONPATH=tests $(RUN) -m release $(if $(PYTHONS),--pythons $(PYTHONS)) $(if $(TESTS),--tests $(TESTS)) $(if $(KEEP),--keep $(KEEP))
 
 clean: ## Remove the virtual environment and everything else that these commands made
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .hypothesis

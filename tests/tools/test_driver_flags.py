@@ -87,6 +87,7 @@ def test_python_m_gradir(layer: str) -> None:
 
     assert call("--version").stdout == f"gradir {gradir.__version__}\n"
     assert call("run", "--version").stdout == f"gradir-run {gradir.__version__}\n"
+    assert call("compile", "--version").stdout == f"gradir-compile {gradir.__version__}\n"
     found = call("opt", layer, "-p", VJP)
     assert found.returncode == 0 and "@layer_vjp" in found.stdout
     assert call("opt", layer, "-p", "nothing").returncode == 1

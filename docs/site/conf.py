@@ -50,7 +50,7 @@ def as_plain_text(
     Blocks with indented lines keep their form, others flow, with code in backticks.
     """
     module = getattr(found, "__module__", None) or getattr(found, "__name__", "")
-    if not str(module).startswith("gradir"):
+    if module and not str(module).startswith("gradir"):
         lines[:] = [f"``{module}``'s own."]
         return
     written: list[str] = []

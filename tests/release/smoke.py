@@ -123,7 +123,7 @@ def check_training() -> None:
     x = np.arange(8, dtype=ml_dtypes.bfloat16)
     assert gradir.jit(lambda v: gnp.sum(v * v))(x).dtype == ml_dtypes.bfloat16
     trainer = gradir.Trainer(
-        lambda p, v: gnp.mean((v @ p["w"]) ** 2), {"w": np.ones(3)}, optim.adam(1e-2)
+        lambda p, v: gnp.mean((v @ p["w"]) ** 2), optim.adam(1e-2), {"w": np.ones(3)}
     )
     before = float(np.abs(trainer.params["w"]).sum())
     trainer.fit((np.eye(3)[np.arange(6) % 3],), epochs=3, batch_size=3)

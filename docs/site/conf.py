@@ -18,7 +18,7 @@ author = "The gradir authors"
 version = release = __version__
 root_doc = "docs/site/index"
 include_patterns = ["*.md", "docs/**", "benchmarks/README.md", "examples/data/README.md"]
-exclude_patterns = ["docs/site/README.md", "**/__pycache__"]
+exclude_patterns = ["**/__pycache__"]
 
 extensions = [
     "myst_parser",

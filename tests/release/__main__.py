@@ -75,7 +75,7 @@ def requirements(wheel: Path) -> list[str]:
 def versions_in(environment: Environment) -> str:
     """The packages that matter, with their versions."""
     lines = environment.python("-m", "pip", "list", "--format=freeze").splitlines()
-    wanted = ("numpy", "xdsl", "llvmlite", "ml_dtypes", "safetensors", "tqdm")
+    wanted = ("numpy", "xdsl", "llvmlite", "ml_dtypes", "ml-dtypes", "safetensors", "tqdm")
     return " ".join(line.replace("==", " ") for line in lines if line.startswith(wanted))
 
 

@@ -113,7 +113,8 @@ def check_python(folder: Path, version: str, wheel: Path, tests: Sequence[str]) 
     python = find_python(version)
     assert python is not None
     oldest = oldest_packages(requirements(wheel), version)
-    for name, pins in (("oldest", oldest), ("newest", [])):
+    newest: list[str] = []
+    for name, pins in (("oldest", oldest), ("newest", newest)):
         start = time.perf_counter()
         say(f"Python {version}, {name} packages")
         environment = check_environment(folder / f"{version}-{name}", python, wheel, pins)

@@ -14,6 +14,7 @@ import sys
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 VERSION, FOLDER, ANY = sys.argv[1], Path(sys.argv[2]), sys.argv[3:] == ["ANY"]
 OPTIONAL = ("torch", "jax", "scipy", "mpi4py", "ziglang", "sympy", "z3", "numba")
@@ -90,7 +91,7 @@ def check_derivatives() -> None:
     import gradir
     import gradir.numpy as gnp
 
-    def root(a):
+    def root(a: Any) -> Any:
         return gradir.while_loop(lambda x: abs(x * x - a) > 1e-12, lambda x: (x + a / x) / 2, a)
 
     slope = gradir.jit(gradir.grad(root))
@@ -98,7 +99,7 @@ def check_derivatives() -> None:
     assert abs(slope(2.0) - 0.125**0.5) < 1e-12
     assert abs(bend(2.0) + 0.25 * 2**-1.5) < 1e-12
 
-    def loss(w, x):
+    def loss(w: Any, x: Any) -> Any:
         return gnp.mean(gnp.tanh(x @ w) ** 2)
 
     w, x = np.linspace(-1, 1, 12).reshape(4, 3), np.linspace(0, 1, 20).reshape(5, 4)

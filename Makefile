@@ -7,6 +7,7 @@ BIN := $(VENV)/bin
 RUN := $(BIN)/python
 INSTALLED := $(VENV)/.installed
 PEERS := $(VENV)/.installed-peers
+SITE := $(VENV)/.installed-site
 BENCHMARKS := mlp matmul convolution black_scholes control_flow remat sparse_update optimizer_step caffe2_net call_overhead first_calls interop custom_op long_chain
 PYTEST := $(RUN) -m pytest --quiet --numprocesses auto --dist worksteal
 # Errors are shown, progress is not.
@@ -22,7 +23,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test all-tests test-peers check fast-tests durations lint fuzz bench docs format clean
+.PHONY: help demo test all-tests test-peers check fast-tests durations lint fuzz bench docs site release-check format clean
 
 help: ## List the commands
 	@echo "usage: make COMMAND"
@@ -83,6 +84,13 @@ format: $(INSTALLED) ## Format the code and mend what ruff can mend
 	$(RUN) -m ruff check --fix
 	$(RUN) -m ruff format
 
+site: $(SITE) ## Build the documentation site in build/site; a broken link or heading is an error
+	$(RUN) -m sphinx --fail-on-warning --keep-going --quiet --jobs auto -b html -c docs/site . build/site
+	@echo "the site is in build/site/docs/site/index.html"
+
+release-check: $(INSTALLED) ## Build both archives, install and run them on each Python: PYTHONS="3.11 3.12" TESTS=
+	PYTHONPATH=tests $(RUN) -m release $(if $(PYTHONS),--pythons $(PYTHONS)) $(if $(TESTS),--tests $(TESTS)) $(if $(KEEP),--keep $(KEEP))
+
 clean: ## Remove the virtual environment and everything else that these commands made
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -101,4 +109,9 @@ $(INSTALLED): pyproject.toml
 $(PEERS): $(INSTALLED)
 	@echo "installing JAX, Numba, optax, PyTorch and SciPy in $(VENV)"
 	@$(PIP_INSTALL) --editable '.[dev,mpi,peers]'
+	@touch $@
+
+$(SITE): $(INSTALLED)
+	@echo "installing Sphinx in $(VENV)"
+	@$(PIP_INSTALL) --editable '.[dev,mpi,site]'
 	@touch $@

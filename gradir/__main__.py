@@ -1,4 +1,7 @@
-"""`python -m gradir COMMAND ...`: the command lines, where they are not on the path."""
+"""`gradir doctor`, and `gradir opt|run|explore|compile ...`, the other command lines by one name.
+
+`python -m gradir` is the same, where gradir is not on the path.
+"""
 
 import runpy
 import sys
@@ -8,6 +11,7 @@ COMMANDS = {
     "run": "run a function of a program once (gradir-run)",
     "explore": "write a page on a function (gradir-explore)",
     "compile": "write functions as a shared library (gradir-compile)",
+    "doctor": "print what this installation is, lacks and has wrong",
 }
 
 
@@ -16,7 +20,7 @@ def main() -> int:
     given = sys.argv[1:2]
     if given and given[0] in COMMANDS:
         sys.argv[:2] = [f"gradir-{given[0]}"]
-        runpy.run_module(f"gradir.tools.{sys.argv[0].replace('-', '_')}", run_name="__main__")
+        runpy.run_module(f"gradir.tools.gradir_{given[0]}", run_name="__main__")
         return 0
     if given in (["--version"], ["-V"]):
         from gradir import __version__
@@ -26,8 +30,8 @@ def main() -> int:
     wrong = bool(given) and given[0] not in ("-h", "--help")
     stream = sys.stderr if wrong else sys.stdout
     if wrong:
-        print(f"python -m gradir: no command {given[0]}", file=stream)
-    print("usage: python -m gradir COMMAND ..., each with --help", file=stream)
+        print(f"gradir: no command {given[0]}", file=stream)
+    print("usage: gradir COMMAND ..., each with --help", file=stream)
     for name, text in COMMANDS.items():
         print(f"  {name:8} {text}", file=stream)
     return int(wrong)

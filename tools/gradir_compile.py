@@ -11,6 +11,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 
+from gradir import __version__
 from gradir.aot.export import export_library
 from gradir.aot.mpi import LIBRARIES
 from gradir.aot.program import LEVELS_OF_X86
@@ -62,6 +63,7 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = options.add_argument
+    add("--version", action="version", version=f"{PROGRAM} {__version__}")
     add("file", metavar="FILE", help="the program; - reads standard input")
     add(
         "--function",

@@ -40,7 +40,7 @@ _SAVED_HOOKS = "torch.func"
 
 @dataclass(frozen=True)
 class _Lost:
-    """A function that is refused where forward calls it, itself or, unless `directly`, by others."""
+    """A function that is refused where forward calls it; unless `directly`, by others too."""
 
     owner: Any
     name: str
@@ -89,7 +89,7 @@ def lost_calls() -> Generator[list[_Lost]]:
             "torch.inference_mode is lost in torch.export; write torch.no_grad",
         ),
         _Lost(_rnn.PackedSequence, "__new__", _PACKED, directly=False),
-        _Lost(torch.autograd, "_engine_run_backward", _TRANSFORMED, directly=False),
+        _Lost(torch.autograd, "_engine_run_backward", _TRANSFORMED),
     ]
     assigned = _Lost(
         torch.Tensor,
@@ -116,6 +116,17 @@ def _refused_at(why: str, place: Any) -> GradirError:
     return refusal(f"PyTorch: {why}", ImportedProgramError, place)
 
 
+def _caller(frame: FrameType) -> FrameType:
+    """The frame that calls for a gradient: scan of PyTorch does so itself."""
+    while frame.f_back is not None and frame.f_code.co_filename in _OF_GRADIENTS:
+        frame = frame.f_back
+    return frame
+
+
+_OF_GRADIENTS = (torch.autograd.__file__, package("torch._tensor", "torch").__file__)
+"""The files of torch.autograd.grad, torch.autograd.backward and Tensor.backward."""
+
+
 def _is_users(frame: FrameType) -> bool:
     decorated = frame.f_locals.get("func") if frame.f_code.co_name == _DECORATOR else None
     code = frame.f_code if decorated is None else getattr(decorated, "__code__", frame.f_code)
@@ -128,7 +139,7 @@ def _noted(lost: _Lost) -> Generator[None]:
     original = getattr(lost.owner, lost.name)
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        if not lost.directly or _is_users(sys._getframe(1)):
+        if not lost.directly or _is_users(_caller(sys._getframe(1))):
             lost.places.append(place_of_user(folder_of(torch)))
         return original(*args, **kwargs)
 

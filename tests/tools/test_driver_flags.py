@@ -87,9 +87,10 @@ def test_python_m_gradir(layer: str) -> None:
 
     assert call("--version").stdout == f"gradir {gradir.__version__}\n"
     assert call("run", "--version").stdout == f"gradir-run {gradir.__version__}\n"
+    assert call("compile", "--version").stdout == f"gradir-compile {gradir.__version__}\n"
     found = call("opt", layer, "-p", VJP)
     assert found.returncode == 0 and "@layer_vjp" in found.stdout
     assert call("opt", layer, "-p", "nothing").returncode == 1
-    assert "usage: python -m gradir COMMAND" in call().stdout
+    assert "usage: gradir COMMAND" in call().stdout
     wrong = call("optt")
     assert wrong.returncode == 1 and "no command optt" in wrong.stderr

@@ -1,7 +1,6 @@
 """The wheel and the source archive hold the linked folders as real files, and the wheel works."""
 
 import shutil
-import stat
 import subprocess
 import sys
 import tarfile
@@ -9,37 +8,22 @@ import zipfile
 from pathlib import Path
 
 import pytest
-
-ROOT = Path(__file__).parents[2]
-PACKAGED = ("gradir", "dialects", "passes", "tools")
-METADATA = ("pyproject.toml", "setup.py", "README.md", "LICENSE", "NOTICE")
-
-
-def run(*command: str | Path, cwd: Path) -> str:
-    """Run a command and return its standard output; show its errors where it fails."""
-    result = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stdout + result.stderr
-    return result.stdout
-
-
-def build_wheel(source: Path, folder: Path) -> Path:
-    """Build a wheel with the installed packages: no index is asked."""
-    options = ("--no-deps", "--no-build-isolation", "--no-index", "--quiet")
-    run(sys.executable, "-m", "pip", "wheel", *options, "-w", folder, source, cwd=source.parent)
-    (wheel,) = folder.glob("*.whl")
-    return wheel
+from release.archives import (
+    archive_faults,
+    build_archive,
+    build_wheel,
+    copy_source,
+    expected_files,
+    run,
+    unpack,
+    wheel_faults,
+)
 
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the packaged files, links kept, so that building leaves no files in the project."""
-    copy = tmp_path_factory.mktemp("source") / "gradir"
-    ignore = shutil.ignore_patterns("__pycache__")
-    for folder in PACKAGED:
-        shutil.copytree(ROOT / folder, copy / folder, symlinks=True, ignore=ignore)
-    for name in METADATA:
-        shutil.copy(ROOT / name, copy / name)
-    return copy
+    """A copy of the packaged files."""
+    return copy_source(tmp_path_factory.mktemp("source") / "gradir")
 
 
 @pytest.fixture(scope="module")
@@ -51,47 +35,42 @@ def wheel(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def source_archive(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The source archive built from the source tree."""
-    folder = tmp_path_factory.mktemp("sdist")
-    program = f"from setuptools import build_meta; build_meta.build_sdist({str(folder)!r})"
-    run(sys.executable, "-c", program, cwd=source)
-    (archive,) = folder.glob("*.tar.gz")
-    return archive
+    return build_archive(source, tmp_path_factory.mktemp("sdist"))
 
 
-def expected_files() -> set[str]:
-    """The Python files of the package, by their path in the installed package."""
-    files = {"gradir/py.typed"}
-    files |= {f"gradir/include/gradir_{name}.h" for name in ("abi", "array", "op")}
-    assets = ("model.js", "stages.js", "memory.js", "code.js", "explore.css")
-    files |= {f"gradir/explore/assets/{name}" for name in assets}
-    for folder in PACKAGED:
-        prefix = "" if folder == "gradir" else "gradir/"
-        for path in (ROOT / folder).rglob("*.py"):
-            if path.resolve().is_relative_to(ROOT / folder):
-                files.add(prefix + path.relative_to(ROOT).as_posix())
-    return files
+def test_the_archives_hold_the_package_as_real_files(wheel: Path, source_archive: Path) -> None:
+    assert {"gradir/dialects/__init__.py", "gradir/passes/__init__.py"} <= expected_files()
+    assert wheel_faults(wheel) == []
+    assert archive_faults(source_archive) == []
 
 
-def test_wheel_holds_the_package_as_real_files(wheel: Path) -> None:
-    with zipfile.ZipFile(wheel) as archive:
-        entries = archive.infolist()
-    expected = expected_files()
-    assert {"gradir/dialects/__init__.py", "gradir/passes/__init__.py"} <= expected
-    names = {entry.filename for entry in entries}
-    assert {name for name in names if ".dist-info/" not in name} == expected
-    assert not [e.filename for e in entries if stat.S_ISLNK(e.external_attr >> 16)]
-
-
-def test_wheel_says_its_license_and_commands(wheel: Path) -> None:
-    with zipfile.ZipFile(wheel) as archive:
-        info = {Path(name).name: name for name in archive.namelist() if ".dist-info/" in name}
-        metadata = archive.read(info["METADATA"]).decode()
-        commands = archive.read(info["entry_points.txt"]).decode()
-    assert "\nLicense-Expression: Apache-2.0\n" in metadata
-    assert {"LICENSE", "NOTICE"} <= info.keys()
-    assert "gradir-explore = gradir.tools.gradir_explore:main" in commands
-    assert "gradir-opt = gradir.tools.gradir_opt:main" in commands
-    assert "gradir-run = gradir.tools.gradir_run:main" in commands
+def test_faults_of_archives_are_seen(wheel: Path, source_archive: Path, tmp_path: Path) -> None:
+    broken = tmp_path / wheel.name
+    with zipfile.ZipFile(wheel) as archive, zipfile.ZipFile(broken, "w") as other:
+        for name in archive.namelist():
+            data = archive.read(name)
+            if name.endswith("licenses/NOTICE"):
+                continue
+            if name.endswith("/WHEEL"):
+                data = data.replace(b"py3-none-any", b"cp311-cp311-linux")
+            if name.endswith("/METADATA"):
+                data = data.replace(b"Apache-2.0", b"MIT", 1)
+            other.writestr(name, data)
+    faults = wheel_faults(broken)
+    assert len(faults) == 3 and "Tag: py3-none-any expected" in faults[0]
+    assert "licenses/NOTICE" in faults[1] and "Apache-2.0 expected, got MIT" in faults[2]
+    with zipfile.ZipFile(broken, "w") as other:
+        other.writestr("gradir/extra.txt", "")
+    assert {"gradir/py.typed: missing", "gradir/extra.txt: not of the package"} <= set(
+        wheel_faults(broken)
+    )
+    changed = tmp_path / source_archive.name
+    with tarfile.open(changed, "w:gz") as other:
+        link = tarfile.TarInfo("gradir-0/gradir/dialects")
+        link.type, link.linkname = tarfile.SYMTYPE, "../dialects"
+        other.addfile(link)
+    faults = archive_faults(changed)
+    assert "gradir-0/gradir/dialects: a link" in faults and "LICENSE: missing" in faults
 
 
 def test_wheel_can_be_imported(wheel: Path, tmp_path: Path) -> None:
@@ -108,12 +87,7 @@ def test_wheel_can_be_imported(wheel: Path, tmp_path: Path) -> None:
 def test_source_archive_builds_the_same_wheel(
     source_archive: Path, wheel: Path, tmp_path: Path
 ) -> None:
-    with tarfile.open(source_archive) as archive:
-        assert not [m.name for m in archive.getmembers() if m.issym() or m.islnk()]
-        # Python before 3.11.4 has no filters
-        archive.extraction_filter = getattr(tarfile, "data_filter", None)
-        archive.extractall(tmp_path)
-    (unpacked,) = (path for path in tmp_path.iterdir() if path.is_dir())
+    unpacked = unpack(source_archive, tmp_path)
     rebuilt = build_wheel(unpacked, tmp_path / "wheel")
     with zipfile.ZipFile(wheel) as first, zipfile.ZipFile(rebuilt) as second:
         assert sorted(first.namelist()) == sorted(second.namelist())

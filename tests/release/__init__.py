@@ -1,0 +1,1 @@
+"""The check of a release: archives, built, looked at, installed and run in clean environments."""

@@ -14,8 +14,8 @@ from gradir.frontends.tracing.trees import Tree
 from gradir.interop.foreign import Foreign
 from gradir.interop.jax_calls import run_program
 from gradir.interop.jax_programs import differentiable, trace
-from gradir.interop.packages import package
 from gradir.interop.programs import Differentiable, WrapOptions
+from gradir.packages import package
 
 jax: Any = package("jax", "jax")
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from gradir.errors import ArgumentTypeError
 from gradir.interop.foreign import refused
-from gradir.interop.packages import package
 from gradir.interop.programs import Differentiable
+from gradir.packages import package
 
 jax: Any = package("jax", "jax")
 _derivatives: Any = package("jax.custom_derivatives", "jax")

@@ -15,7 +15,7 @@ from gradir.frontends.imported.graph import DerivativeRule, ForeignGraph
 from gradir.interop.jax_activity import Flags, JaxprActivity
 from gradir.interop.jax_rule_keys import rule_key
 from gradir.interop.jax_types import is_floating, label_of, spec_of_aval, symbol_of
-from gradir.interop.packages import package
+from gradir.packages import package
 
 jax: Any = package("jax", "jax")
 _core: Any = package("jax.extend.core", "jax")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradir.interop.packages import package
+from gradir.packages import package
 
 jax: Any = package("jax", "jax")
 _random: Any = package("jax.extend.random", "jax")

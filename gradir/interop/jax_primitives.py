@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradir.interop.jax_types import spec_of_aval
-from gradir.interop.packages import package
+from gradir.packages import package
 
 jax: Any = package("jax", "jax")
 _core: Any = package("jax.extend.core", "jax")

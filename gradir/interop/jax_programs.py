@@ -26,8 +26,8 @@ from gradir.interop.foreign import hashable_key, refused
 from gradir.interop.jax_calls import run_program
 from gradir.interop.jax_keys import THREEFRY, is_key
 from gradir.interop.jaxprs import JaxprReader
-from gradir.interop.packages import folder_of, package
 from gradir.interop.programs import Differentiable, WrapOptions
+from gradir.packages import folder_of, package
 
 jax: Any = package("jax", "jax")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gradir.interop.packages import package
+from gradir.packages import package
 
 jax: Any = package("jax", "jax")
 

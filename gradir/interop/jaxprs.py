@@ -26,7 +26,7 @@ from gradir.interop.jax_derivatives import derivative_of
 from gradir.interop.jax_keys import is_key, key_program
 from gradir.interop.jax_primitives import implementation_of, is_of_jax, kind_of
 from gradir.interop.jax_types import is_floating, label_of, symbol_of
-from gradir.interop.packages import folder_of, package
+from gradir.packages import folder_of, package
 
 jax: Any = package("jax", "jax")
 _core: Any = package("jax.extend.core", "jax")

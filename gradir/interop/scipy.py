@@ -25,7 +25,7 @@ from gradir.frontends.tracing.tracing import element, lifted
 from gradir.frontends.tracing.trees import flatten
 from gradir.frontends.transforms.derivatives import hvp, value_and_grad
 from gradir.frontends.transforms.jit import jit
-from gradir.interop.packages import package
+from gradir.packages import package
 
 _optimize: Any = package("scipy.optimize", "scipy")
 

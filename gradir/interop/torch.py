@@ -10,11 +10,11 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from gradir.interop.foreign import Foreign
-from gradir.interop.packages import package
 from gradir.interop.programs import Differentiable, WrapOptions
 from gradir.interop.torch_calls import GradirCall, GradirCallOnce, run_program, unread
 from gradir.interop.torch_modules import differentiable
 from gradir.interop.torch_programs import functional, trace
+from gradir.packages import package
 
 torch: Any = package("torch", "torch")
 

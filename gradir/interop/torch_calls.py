@@ -15,8 +15,8 @@ import numpy as np
 
 from gradir.errors import ArgumentError, ArgumentTypeError, TraceError
 from gradir.interop.foreign import refused
-from gradir.interop.packages import package
 from gradir.interop.programs import DerivativeHalves, Differentiable
+from gradir.packages import package
 
 torch: Any = package("torch", "torch")
 _forward_ad: Any = package("torch.autograd.forward_ad", "torch")

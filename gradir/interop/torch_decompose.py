@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from gradir.interop.packages import package
 from gradir.interop.torch_ops import is_composite
+from gradir.packages import package
 
 torch: Any = package("torch", "torch")
 _make_fx: Any = package("torch.fx.experimental.proxy_tensor", "torch").make_fx

@@ -21,11 +21,11 @@ from gradir.frontends.imported.graph import ForeignGraph, ForeignType, ForeignVa
 from gradir.frontends.imported.torch_rules.table import TORCH
 from gradir.frontends.tracing.source_locations import place_of_user, refusal
 from gradir.interop.foreign import refused
-from gradir.interop.packages import folder_of, package
 from gradir.interop.torch_graphs import TorchReader
 from gradir.interop.torch_lost import lost_calls, require_kept, require_none
 from gradir.interop.torch_types import Unreadable, dtype_name, foreign_constant, foreign_type
 from gradir.interop.torch_views import Held, Memory
+from gradir.packages import folder_of, package
 
 torch: Any = package("torch", "torch")
 

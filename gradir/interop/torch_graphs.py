@@ -21,7 +21,6 @@ from gradir.frontends.imported.graph import (
     live_nodes,
 )
 from gradir.frontends.imported.torch_rules.arguments import OperandPlace
-from gradir.interop.packages import package
 from gradir.interop.torch_decompose import decomposed
 from gradir.interop.torch_ops import (
     is_packed,
@@ -40,6 +39,7 @@ from gradir.interop.torch_types import (
     place_of,
 )
 from gradir.interop.torch_views import Held, Memory, NodeTape, TensorView, view_of_shape
+from gradir.packages import package
 
 torch: Any = package("torch", "torch")
 

@@ -17,7 +17,7 @@ from gradir.errors import GradirError
 from gradir.frontends.imported.errors import ImportedProgramError
 from gradir.frontends.tracing.source_locations import place_of_user, refusal
 from gradir.interop.foreign import refused
-from gradir.interop.packages import folder_of, package
+from gradir.packages import folder_of, package
 
 torch: Any = package("torch", "torch")
 _rnn: Any = package("torch.nn.utils.rnn", "torch")

@@ -10,13 +10,13 @@ from gradir.errors import TraceError
 from gradir.frontends.tracing.source_locations import at, place_of_user
 from gradir.frontends.tracing.tracing import tracing
 from gradir.interop.foreign import hashable_key, refused
-from gradir.interop.packages import folder_of, package
 from gradir.interop.programs import Differentiable, WrapOptions
 from gradir.interop.torch_calls import GradirCall, run_program
 from gradir.interop.torch_export import Functions, TorchProgram, require_program
 from gradir.interop.torch_lost import require_no_autocast
 from gradir.interop.torch_programs import imported, named_state, nested_results, traced_program
 from gradir.interop.torch_settings import settings_of
+from gradir.packages import folder_of, package
 
 torch: Any = package("torch", "torch")
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from gradir.interop.packages import package
+from gradir.packages import package
 
 torch: Any = package("torch", "torch")
 

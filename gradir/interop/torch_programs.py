@@ -16,7 +16,6 @@ from gradir.frontends.tracing.trace import Traced, traced
 from gradir.frontends.tracing.tracing import tracing
 from gradir.frontends.transforms.jit import jit
 from gradir.interop.foreign import refused
-from gradir.interop.packages import folder_of, package
 from gradir.interop.torch_export import (
     Functions,
     TorchProgram,
@@ -26,6 +25,7 @@ from gradir.interop.torch_export import (
     require_version,
 )
 from gradir.interop.torch_types import array_of
+from gradir.packages import folder_of, package
 
 torch: Any = package("torch", "torch")
 

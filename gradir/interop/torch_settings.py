@@ -12,7 +12,7 @@ from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from gradir.interop.foreign import key_of_static
-from gradir.interop.packages import package
+from gradir.packages import package
 
 torch: Any = package("torch", "torch")
 

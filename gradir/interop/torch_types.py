@@ -13,7 +13,7 @@ import numpy as np
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, LocationAttr, StringAttr, UnknownLoc
 
 from gradir.frontends.imported.graph import ForeignConstant, ForeignType
-from gradir.interop.packages import folder_of, package
+from gradir.packages import folder_of, package
 
 torch: Any = package("torch", "torch")
 

@@ -22,7 +22,7 @@ from gradir.frontends.imported.graph import (
     Operand,
 )
 from gradir.frontends.imported.torch_rules.arguments import OperandPlace
-from gradir.interop.packages import package
+from gradir.packages import package
 
 torch: Any = package("torch", "torch")
 

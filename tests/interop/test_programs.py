@@ -12,8 +12,8 @@ import pytest
 
 import gradir
 import gradir.numpy as gnp
-from gradir.interop.packages import MissingPackage, package
 from gradir.interop.programs import Differentiable, WrapOptions
+from gradir.packages import MissingPackage, package
 
 
 def program(function: Callable[..., Any], *arrays: Any) -> Differentiable:

@@ -19,7 +19,7 @@ from gradir.errors import GradirError
 from gradir.frontends import onnx as gradir_onnx
 from gradir.frontends.imported.onnx_rules.table import STATIC
 from gradir.frontends.onnx.expansion import name_of
-from gradir.interop.packages import package
+from gradir.packages import package
 
 onnx: Any = package("onnx", "onnx")
 

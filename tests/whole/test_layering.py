@@ -168,7 +168,7 @@ GRADIR_ROOMS = (
         "builtin",
         "universe",
     ),
-    *("plugins", "registry", "symbols", "long_compilations"),
+    *("packages", "plugins", "registry", "symbols", "long_compilations"),
     *("cache", "text", "codegen", "runtime", "interpreter", "validation", "compiler", "explain"),
     *("profiling", "explore", "api"),
     *(
@@ -287,6 +287,8 @@ ROOMS = {
             "imported",
             "imported.jax_rules",
             "imported.torch_rules",
+            "imported.onnx_rules",
+            "onnx",
         ),
     ),
 }

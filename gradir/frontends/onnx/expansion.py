@@ -12,7 +12,7 @@ from typing import Any
 
 from gradir.frontends.imported.errors import ImportedProgramError
 from gradir.frontends.tracing.source_locations import refusal
-from gradir.interop.packages import package
+from gradir.packages import package
 
 onnx: Any = package("onnx", "onnx", "frontends")
 defs: Any = package("onnx.defs", "onnx", "frontends")

@@ -15,7 +15,7 @@ import numpy as np
 
 from gradir.frontends.imported.errors import ImportedProgramError
 from gradir.frontends.tracing.source_locations import refusal
-from gradir.interop.packages import package
+from gradir.packages import package
 
 onnx: Any = package("onnx", "onnx", "frontends")
 numpy_helper: Any = package("onnx.numpy_helper", "onnx", "frontends")

@@ -30,7 +30,7 @@ from gradir.frontends.onnx.expansion import name_of
 from gradir.frontends.onnx.files import array_of, subgraphs
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.spec import ELEMENTS
-from gradir.interop.packages import package
+from gradir.packages import package
 
 onnx: Any = package("onnx", "onnx", "frontends")
 
@@ -56,7 +56,7 @@ class OnnxInput:
 
 
 @dataclass
-class GraphReader:
+class OnnxReader:
     """Reads the graphs of a model. `bound` are inputs whose values are given."""
 
     file: str

@@ -16,7 +16,7 @@ from gradir.frontends.imported.onnx_rules.table import ONNX
 from gradir.frontends.imported.replay import Replay
 from gradir.frontends.onnx.expansion import converted, expand
 from gradir.frontends.onnx.files import read_model
-from gradir.frontends.onnx.graphs import GraphReader, OnnxInput, OnnxProgram
+from gradir.frontends.onnx.graphs import OnnxInput, OnnxProgram, OnnxReader
 from gradir.frontends.tracing.source_locations import place_of_user, public, refusal
 from gradir.frontends.tracing.spec import Spec
 from gradir.frontends.tracing.trace import traced
@@ -48,7 +48,7 @@ def load(model: Any, bind: Mapping[str, Any] | None = None) -> OnnxModel:
     extents = {name: value for name, value in given.items() if name not in inputs}
     _bind_extents(proto, extents)
     proto = expand(proto, lambda name: name in ONNX.rules or name in ONNX.absent, file)
-    reader = GraphReader(file, folder, version, bound, count(1))
+    reader = OnnxReader(file, folder, version, bound, count(1))
     program = reader.program(proto)
     require_replayable(program.graph, ONNX)
     return OnnxModel(program, file)

@@ -23,7 +23,7 @@ RULES = OnnxRules()
 
 
 @dataclass(frozen=True)
-class Windows:
+class ImageWindows:
     """The windows of a convolution or pool: one number for each spatial axis."""
 
     kernel: tuple[int, ...]
@@ -34,7 +34,7 @@ class Windows:
     @classmethod
     def of(
         cls, x: Any, kernel: Sequence[int], strides: Any, dilations: Any, pads: Any, auto_pad: str
-    ) -> Windows:
+    ) -> ImageWindows:
         """By the attributes of an operator; its padding by name follows from the sizes."""
         rank = len(kernel)
         steps = tuple(strides or [1] * rank)
@@ -74,7 +74,7 @@ def _of_rank(name: str, rank: int) -> Any:
     return getattr(nn, f"{name}{rank}d")
 
 
-def _is_even(windows: Windows) -> bool:
+def _is_even(windows: ImageWindows) -> bool:
     return all(a == b for a, b in windows.pads)
 
 
@@ -88,11 +88,11 @@ def _convolution(
     dilations: Any = None, group: int = 1, kernel_shape: Any = None, pads: Any = None,
     strides: Any = None,
 ) -> Any:  # fmt: skip
-    windows = Windows.of(x, weight.shape[2:], strides, dilations, pads, auto_pad)
+    windows = ImageWindows.of(x, weight.shape[2:], strides, dilations, pads, auto_pad)
     return convolved(x, weight, bias, windows, group)
 
 
-def convolved(x: Any, weight: Any, bias: Any, windows: Windows, group: int) -> Any:
+def convolved(x: Any, weight: Any, bias: Any, windows: ImageWindows, group: int) -> Any:
     """A convolution with sides that may differ."""
     function = _of_rank("conv", len(windows.kernel))
     sides = [a for a, _ in windows.pads]
@@ -156,7 +156,7 @@ def _integer_convolution(
     auto_pad: str = "NOTSET", dilations: Any = None, group: int = 1, kernel_shape: Any = None,
     pads: Any = None, strides: Any = None,
 ) -> Any:  # fmt: skip
-    windows = Windows.of(x, weight.shape[2:], strides, dilations, pads, auto_pad)
+    windows = ImageWindows.of(x, weight.shape[2:], strides, dilations, pads, auto_pad)
     if w_zero is not None and w_zero.ndim:
         w_zero = gnp.reshape(w_zero, (-1, *[1] * (weight.ndim - 1)))
     wide = [
@@ -173,7 +173,7 @@ def _max_pool(
     call: Any, x: Any, kernel_shape: Sequence[int], auto_pad: str = "NOTSET", ceil_mode: int = 0,
     dilations: Any = None, pads: Any = None, storage_order: int = 0, strides: Any = None,
 ) -> Any:  # fmt: skip
-    windows = Windows.of(x, kernel_shape, strides, dilations, pads, auto_pad)
+    windows = ImageWindows.of(x, kernel_shape, strides, dilations, pads, auto_pad)
     sides = [(a, b) for a, b in windows.pads]
     if ceil_mode:
         sides = [
@@ -216,25 +216,29 @@ def _average_pool(
     call: Any, x: Any, kernel_shape: Sequence[int], auto_pad: str = "NOTSET", ceil_mode: int = 0,
     count_include_pad: int = 0, dilations: Any = None, pads: Any = None, strides: Any = None,
 ) -> Any:  # fmt: skip
-    windows = Windows.of(x, kernel_shape, strides, dilations, pads, auto_pad)
+    windows = ImageWindows.of(x, kernel_shape, strides, dilations, pads, auto_pad)
     ends = windows.ends(x.shape[2:]) if ceil_mode else [0] * len(windows.kernel)
     total = _window_sums(x, windows, ends)
     counted = np.ones((1, 1, *x.shape[2:]))
     if count_include_pad:
         counted = np.pad(counted, [(0, 0), (0, 0), *windows.pads], constant_values=1.0)
-        windows = Windows(windows.kernel, windows.strides, windows.dilations,
+        windows = ImageWindows(windows.kernel, windows.strides, windows.dilations,
                           tuple((0, 0) for _ in windows.pads))  # fmt: skip
     counts = _window_sums(converted(constant(counted), element(x)), windows, ends)
     return op.divide(total, counts)
 
 
-def _window_sums(x: Any, windows: Windows, ends: Sequence[int]) -> Any:
+def _window_sums(x: Any, windows: ImageWindows, ends: Sequence[int]) -> Any:
     """The sum in each window: a convolution with ones of each channel."""
     pads = tuple((a, b + more) for (a, b), more in zip(windows.pads, ends, strict=True))
     images = gnp.reshape(x, (-1, 1, *x.shape[2:]))
     ones = converted(constant(np.ones((1, 1, *windows.kernel))), element(x))
     made = convolved(
-        images, ones, None, Windows(windows.kernel, windows.strides, windows.dilations, pads), 1
+        images,
+        ones,
+        None,
+        ImageWindows(windows.kernel, windows.strides, windows.dilations, pads),
+        1,
     )
     return gnp.reshape(made, (*x.shape[:2], *made.shape[2:]))
 
@@ -244,7 +248,7 @@ def _power_pool(
     call: Any, x: Any, kernel_shape: Sequence[int], auto_pad: str = "NOTSET", ceil_mode: int = 0,
     dilations: Any = None, p: int = 2, pads: Any = None, strides: Any = None,
 ) -> Any:  # fmt: skip
-    windows = Windows.of(x, kernel_shape, strides, dilations, pads, auto_pad)
+    windows = ImageWindows.of(x, kernel_shape, strides, dilations, pads, auto_pad)
     ends = windows.ends(x.shape[2:]) if ceil_mode else [0] * len(windows.kernel)
     return op.pow(_window_sums(op.pow(op.abs(x), p), windows, ends), 1.0 / p)
 

@@ -11,7 +11,7 @@ from gradir.dialects.array.creation import numpy_dtype
 from gradir.frontends.functions.array_ops import op
 from gradir.frontends.functions.promotion import converted
 from gradir.frontends.imported.onnx_rules.arguments import OnnxRules, axis_of, is_real
-from gradir.frontends.imported.onnx_rules.layers import Windows, convolved
+from gradir.frontends.imported.onnx_rules.layers import ImageWindows, convolved
 from gradir.frontends.imported.onnx_rules.types import element_of_code
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.spec import ELEMENTS
@@ -96,7 +96,7 @@ def _convolution(
     zero: Any, bias: Any = None, auto_pad: str = "NOTSET", dilations: Any = None, group: int = 1,
     kernel_shape: Any = None, pads: Any = None, strides: Any = None,
 ) -> Any:  # fmt: skip
-    windows = Windows.of(x, w.shape[2:], strides, dilations, pads, auto_pad)
+    windows = ImageWindows.of(x, w.shape[2:], strides, dilations, pads, auto_pad)
     factor = _wide(x_scale) * _wide(w_scale)
     offset = None if bias is None else _wide(bias) * factor
     left = _restored(call, x, x_scale, x_zero)

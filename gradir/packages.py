@@ -1,4 +1,4 @@
-"""Packages that only gradir.interop needs."""
+"""Optional packages: modules that an extra of gradir installs, or an error that names it."""
 
 import os
 from importlib import import_module

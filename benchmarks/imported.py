@@ -22,7 +22,9 @@ IMPORTS = 4
 def by_hand(network: Network) -> harness.Call:
     """gradir.value_and_grad of the network in gradir.nn."""
     functions, gradir = Gradir(), harness.library("gradir")
-    return step_of(gradir.value_and_grad, lambda *given: network.by_hand(functions, *given), network)
+    return step_of(
+        gradir.value_and_grad, lambda *given: network.by_hand(functions, *given), network
+    )
 
 
 def from_jax(network: Network) -> harness.Call:
@@ -119,7 +121,9 @@ def steps() -> Iterator[harness.Workload]:
             harness.Contender(name, lambda make=make, way=way: way(make()), requires)
             for name, (way, requires) in STEPS.items()
         ]
-        yield harness.Workload(f"loss and gradients of {title}, f32", contenders, "traced by hand", 1e-3)
+        yield harness.Workload(
+            f"loss and gradients of {title}, f32", contenders, "traced by hand", 1e-3
+        )
 
 
 # Imports.

@@ -92,7 +92,9 @@ def residual(widths: tuple[int, ...], classes: int, size: int, batch: int) -> Ne
     """Two blocks of each width, on images of some size; (64, 128, 256, 512) is ResNet-18."""
     torch = harness.library("torch")
     torch.manual_seed(0)
-    images = torch.from_numpy(np.random.default_rng(0).normal(size=(batch, 3, size, size)).astype("float32"))
+    images = torch.from_numpy(
+        np.random.default_rng(0).normal(size=(batch, 3, size, size)).astype("float32")
+    )
     labels = torch.from_numpy(np.random.default_rng(1).integers(0, classes, batch))
     return Network(_residual_module(torch, widths, classes), (images, labels), residual_by_hand)
 

@@ -6,6 +6,7 @@ While torch.export runs, such calls are noted with their places, and the module 
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
@@ -40,12 +41,14 @@ _SAVED_HOOKS = "torch.func"
 
 @dataclass(frozen=True)
 class _Lost:
-    """A function that is refused where forward calls it, itself or, unless `directly`, by others."""
+    """A function that is refused where forward calls it; unless `directly`, by others too."""
 
     owner: Any
     name: str
     why: str
     directly: bool = True
+    is_deep: bool = False
+    """Whether PyTorch's functions in between are part of the call."""
     places: list[Any] = field(default_factory=list[Any])
 
 
@@ -89,7 +92,7 @@ def lost_calls() -> Generator[list[_Lost]]:
             "torch.inference_mode is lost in torch.export; write torch.no_grad",
         ),
         _Lost(_rnn.PackedSequence, "__new__", _PACKED, directly=False),
-        _Lost(torch.autograd, "_engine_run_backward", _TRANSFORMED, directly=False),
+        _Lost(torch.autograd, "_engine_run_backward", _TRANSFORMED, is_deep=True),
     ]
     assigned = _Lost(
         torch.Tensor,
@@ -116,6 +119,18 @@ def _refused_at(why: str, place: Any) -> GradirError:
     return refusal(f"PyTorch: {why}", ImportedProgramError, place)
 
 
+def _caller(frame: FrameType) -> FrameType:
+    """The frame that calls for a gradient, behind PyTorch's own; loops of PyTorch do so, too."""
+    while frame.f_back is not None and not _is_users(frame):
+        if _LOOPS in frame.f_code.co_filename:
+            return frame
+        frame = frame.f_back
+    return frame
+
+
+_LOOPS = f"{os.sep}_higher_order_ops{os.sep}"
+
+
 def _is_users(frame: FrameType) -> bool:
     decorated = frame.f_locals.get("func") if frame.f_code.co_name == _DECORATOR else None
     code = frame.f_code if decorated is None else getattr(decorated, "__code__", frame.f_code)
@@ -128,7 +143,8 @@ def _noted(lost: _Lost) -> Generator[None]:
     original = getattr(lost.owner, lost.name)
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        if not lost.directly or _is_users(sys._getframe(1)):
+        frame = sys._getframe(1)
+        if not lost.directly or _is_users(_caller(frame) if lost.is_deep else frame):
             lost.places.append(place_of_user(folder_of(torch)))
         return original(*args, **kwargs)
 

@@ -509,7 +509,10 @@ def test_refused_calls() -> None:
         (assigns_data, r"programs\.py:\d+:\d+: .*an assignment to x\.data is lost .*copy_"),
         (inner_gradient, r"programs\.py:\d+:\d+: .*gradients inside of forward .* with gradir\.gr"),
         (inner_transformation, r"gradients inside of forward .* with gradir\.grad"),
-        (packs, r"programs\.py:\d+:\d+: .*packed sequences have shapes that depend on values; give"),
+        (
+            packs,
+            r"programs\.py:\d+:\d+: .*packed sequences have shapes that depend on values; give",
+        ),
         (random_branch, r"rand_like .*random numbers in loops and branches .* draw them outside"),
     ):
         with pytest.raises(ImportedProgramError, match=f"(?s){what}"):

@@ -24,6 +24,7 @@ PROGRAM = "gradir doctor"
 PURPOSES = {
     "torch": "PyTorch modules in gradir, gradir functions in PyTorch (docs/torch.md)",
     "jax": "JAX functions in gradir, gradir functions in JAX (docs/jax.md)",
+    "onnx": "ONNX models in gradir (docs/onnx.md)",
     "scipy": "scipy.optimize with compiled gradients (docs/interop.md)",
     "mpi": "training on several processes (docs/cluster.md)",
     "zig": "a linker for gradir-compile --linker (docs/ahead-of-time.md)",

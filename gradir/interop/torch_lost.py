@@ -6,6 +6,7 @@ While torch.export runs, such calls are noted with their places, and the module 
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
@@ -46,6 +47,8 @@ class _Lost:
     name: str
     why: str
     directly: bool = True
+    is_deep: bool = False
+    """Whether PyTorch's functions in between are part of the call."""
     places: list[Any] = field(default_factory=list[Any])
 
 
@@ -89,7 +92,7 @@ def lost_calls() -> Generator[list[_Lost]]:
             "torch.inference_mode is lost in torch.export; write torch.no_grad",
         ),
         _Lost(_rnn.PackedSequence, "__new__", _PACKED, directly=False),
-        _Lost(torch.autograd, "_engine_run_backward", _TRANSFORMED),
+        _Lost(torch.autograd, "_engine_run_backward", _TRANSFORMED, is_deep=True),
     ]
     assigned = _Lost(
         torch.Tensor,
@@ -117,14 +120,15 @@ def _refused_at(why: str, place: Any) -> GradirError:
 
 
 def _caller(frame: FrameType) -> FrameType:
-    """The frame that calls for a gradient: scan of PyTorch does so itself."""
-    while frame.f_back is not None and frame.f_code.co_filename in _OF_GRADIENTS:
+    """The frame that calls for a gradient, behind PyTorch's own; loops of PyTorch do so, too."""
+    while frame.f_back is not None and not _is_users(frame):
+        if _LOOPS in frame.f_code.co_filename:
+            return frame
         frame = frame.f_back
     return frame
 
 
-_OF_GRADIENTS = (torch.autograd.__file__, package("torch._tensor", "torch").__file__)
-"""The files of torch.autograd.grad, torch.autograd.backward and Tensor.backward."""
+_LOOPS = f"{os.sep}_higher_order_ops{os.sep}"
 
 
 def _is_users(frame: FrameType) -> bool:
@@ -139,7 +143,8 @@ def _noted(lost: _Lost) -> Generator[None]:
     original = getattr(lost.owner, lost.name)
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        if not lost.directly or _is_users(_caller(sys._getframe(1))):
+        frame = sys._getframe(1)
+        if not lost.directly or _is_users(_caller(frame) if lost.is_deep else frame):
             lost.places.append(place_of_user(folder_of(torch)))
         return original(*args, **kwargs)
 

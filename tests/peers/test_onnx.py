@@ -21,6 +21,10 @@ node = helper.make_node
 value = helper.make_tensor_value_info
 
 
+X3 = [value("x", FLOAT, [3])]
+Y3 = [value("y", FLOAT, [3])]
+
+
 def model_of(nodes: list[Any], inputs: list[Any], outputs: list[Any], weights: Any = None,
              opset: int = 18) -> Any:  # fmt: skip
     tensors = [numpy_helper.from_array(np.asarray(w), n) for n, w in (weights or {}).items()]
@@ -130,6 +134,22 @@ def test_wrong_inputs(inputs: list[Any], text: str) -> None:
     model = load(affine())
     with pytest.raises(gradir.GradirError, match=text):
         model(model.parameters, *inputs)
+
+
+def test_numbers_are_constants_unless_named() -> None:
+    """An optimizer must not move the limits of a Clip."""
+    nodes = [node("Mul", ["x", "w"], ["h"]), node("Clip", ["h", "low", "high"], ["y"])]
+    weights = {"w": np.full(3, 2, np.float32), "low": np.float32(0), "high": np.float32(6)}
+    proto = model_of(nodes, X3, Y3, weights)
+    assert load(proto).parameters.keys() == {"w"}
+    model = load(proto, parameters=["high"])
+    x = np.array([1, 2, 4], np.float32)
+    found = gradir.grad(lambda p: gnp.sum(model(p, x)))(model.parameters)
+    assert found.keys() == {"high"} and found["high"] == 1
+    with pytest.raises(
+        ImportedProgramError, match="'v' is no initializer of floats; these are high"
+    ):
+        load(proto, parameters=["v"])
 
 
 def test_wrong_parameters() -> None:
@@ -308,10 +328,6 @@ def test_a_file_cut_anywhere_is_refused_or_whole() -> None:
             continue
         with pytest.raises(gradir.GradirError):
             load(proto)({}, np.ones((2, 3), np.float32))
-
-
-X3 = [value("x", FLOAT, [3])]
-Y3 = [value("y", FLOAT, [3])]
 
 
 @pytest.mark.parametrize(

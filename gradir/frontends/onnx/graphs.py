@@ -6,7 +6,7 @@ as further operands: `captures` has their places for each graph of the node.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -66,15 +66,16 @@ class OnnxReader:
     place_number: Iterator[int]
     refused: dict[str, str] = field(default_factory=dict)
 
-    def program(self, model: Any) -> OnnxProgram:
-        """The whole model."""
+    def program(self, model: Any, names: Collection[str] | None = None) -> OnnxProgram:
+        """The whole model; its parameters are those of some names, or by their types."""
         graph = model.graph
         types = _Types.in_graph(graph)
         arrays = {t.name: array_of(t, self.folder, self.file) for t in graph.initializer}
         if graph.sparse_initializer:
             raise refusal(f"{self.file}: sparse tensors are not there", ImportedProgramError)
         static = _static_names(graph)
-        parameters = {n: a for n, a in arrays.items() if _is_parameter(a) and n not in static}
+        chosen = self._chosen(arrays, names)
+        parameters = {n: a for n, a in arrays.items() if n in chosen and n not in static}
         scope: Scope = {n: _constant(a) for n, a in arrays.items() if n not in parameters}
         scope |= {n: _constant(a) for n, a in self.bound.items()}
         inputs = [v for v in graph.input if v.name not in arrays and v.name not in self.bound]
@@ -89,6 +90,20 @@ class OnnxReader:
         return OnnxProgram(
             whole, parameters, {v.name: _input_of(v, self.file) for v in inputs}, outputs
         )
+
+    def _chosen(self, arrays: Mapping[str, Any], names: Collection[str] | None) -> set[str]:
+        """The names of the initializers that are parameters."""
+        floats = {name for name, array in arrays.items() if _is_float(array)}
+        if names is None:
+            return {name for name in floats if arrays[name].ndim}
+        lost = sorted(set(names) - floats)
+        if lost:
+            raise refusal(
+                f"{self.file}: parameters: {lost[0]!r} is no initializer of floats; these are "
+                f"{', '.join(sorted(floats)) or 'not there'}",
+                ImportedProgramError,
+            )
+        return set(names)
 
     def _nodes(self, graph: Any, scope: Scope, types: _Types) -> list[ForeignNode]:
         return [self._node(node, scope, types) for node in graph.node]
@@ -215,7 +230,7 @@ class _Types:
         return self.around._proto(name) if found is None and self.around else found
 
 
-def _is_parameter(array: np.ndarray[Any, Any]) -> bool:
+def _is_float(array: np.ndarray[Any, Any]) -> bool:
     return array.dtype.kind == "f" or array.dtype.name == "bfloat16"
 
 

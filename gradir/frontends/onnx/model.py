@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from itertools import count
 from typing import Any
 
@@ -28,11 +28,15 @@ OLDEST = 13
 
 
 @public
-def load(model: Any, bind: Mapping[str, Any] | None = None) -> OnnxModel:
+def load(
+    model: Any, bind: Mapping[str, Any] | None = None, parameters: Collection[str] | None = None
+) -> OnnxModel:
     """An ONNX model as a function of its parameters and inputs.
 
     `model` is a path or an `onnx.ModelProto`. `bind` gives names of extents their numbers
     (`{"batch": 8}`), and inputs that shapes depend on their values, which are no inputs then.
+    `parameters` are the names of the float initializers that are parameters; without it all of
+    rank 1 and more are, and numbers are constants (the limits of a Clip, an epsilon).
     Operator sets before version 13 are converted by ONNX's converter. ImportedProgramError names
     all operators and dtypes that cannot be imported, by the number of their node.
     """
@@ -49,7 +53,7 @@ def load(model: Any, bind: Mapping[str, Any] | None = None) -> OnnxModel:
     _bind_extents(proto, extents)
     proto = expand(proto, lambda name: name in ONNX.rules or name in ONNX.absent, file)
     reader = OnnxReader(file, folder, version, bound, count(1))
-    program = reader.program(proto)
+    program = reader.program(proto, parameters)
     require_replayable(program.graph, ONNX)
     return OnnxModel(program, file)
 

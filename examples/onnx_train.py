@@ -7,20 +7,22 @@ weights go back into the file's form, which other programs run. It needs the pac
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
 
 import gradir
 import gradir.numpy as gnp
-from gradir.frontends.onnx import load
 
-# behind gradir's own import, which says what to install where the package is not there
-import onnx  # isort: skip
-from onnx import TensorProto, helper, numpy_helper  # isort: skip
+try:
+    from gradir.frontends.onnx import load
+except ImportError as error:
+    sys.exit(f"error: {error}")
+from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 
-def make_model(generator: np.random.Generator) -> onnx.ModelProto:
+def make_model(generator: np.random.Generator) -> ModelProto:
     """Two dense layers for a batch of points, without weights worth the name."""
     weights = {
         "w1": generator.normal(size=(2, 32)).astype(np.float32),
@@ -43,9 +45,9 @@ def make_model(generator: np.random.Generator) -> onnx.ModelProto:
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)])
 
 
-def with_weights(model: onnx.ModelProto, weights: dict[str, np.ndarray]) -> onnx.ModelProto:
+def with_weights(model: ModelProto, weights: dict[str, np.ndarray]) -> ModelProto:
     """A model with other weights."""
-    made = onnx.ModelProto()
+    made = ModelProto()
     made.CopyFrom(model)
     for tensor in made.graph.initializer:
         tensor.CopyFrom(numpy_helper.from_array(np.asarray(weights[tensor.name]), tensor.name))

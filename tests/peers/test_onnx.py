@@ -32,15 +32,6 @@ def model_of(nodes: list[Any], inputs: list[Any], outputs: list[Any], weights: A
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
 
 
-def central(f: Any, x: np.ndarray, h: float = 1e-6) -> np.ndarray:
-    made = np.zeros_like(x)
-    for k in np.ndindex(x.shape):
-        step = np.zeros_like(x)
-        step[k] = h
-        made[k] = (f(x + step) - f(x - step)) / (2 * h)
-    return made
-
-
 # Networks of PyTorch.
 
 
@@ -150,6 +141,48 @@ def test_numbers_are_constants_unless_named() -> None:
         ImportedProgramError, match="'v' is no initializer of floats; these are high"
     ):
         load(proto, parameters=["v"])
+
+
+def test_running_statistics_are_no_parameters() -> None:
+    weights = {name: np.full(3, 2, np.float32) for name in ("scale", "bias", "mean", "var")}
+    nodes = [node("BatchNormalization", ["x", *weights], ["y"])]
+    shape = [value("x", FLOAT, [2, 3])], [value("y", FLOAT, [2, 3])]
+    proto = model_of(nodes, *shape, weights)
+    assert load(proto).parameters.keys() == {"scale", "bias"}
+    assert load(proto, parameters=["mean"]).parameters.keys() == {"mean"}
+
+
+ROOTS = {
+    "ReduceL2": {"keepdims": 0}, "LpPool": {"kernel_shape": [2, 2], "p": 2},
+    "GlobalLpPool": {"p": 2}, "LpNormalization": {"axis": 3},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ROOTS)
+def test_norms_have_the_derivative_0_at_0(name: str) -> None:
+    shape = [1, 1, 4, 4]
+    proto = model_of([node(name, ["x"], ["y"], **ROOTS[name])], [value("x", FLOAT, shape)],
+                     [value("y", FLOAT, None)])  # fmt: skip
+    model = load(proto)
+    slope = gradir.grad(lambda x: gnp.sum(model({}, x)))
+    np.testing.assert_array_equal(slope(np.zeros(shape, np.float32)), np.zeros(shape))
+    assert np.isfinite(slope(np.ones(shape, np.float32))).all()
+
+
+def test_a_pool_of_bfloat16() -> None:
+    proto = model_of(
+        [node("MaxPool", ["x"], ["y"], kernel_shape=[2, 2], pads=[1, 1, 0, 0])],
+        [value("x", TensorProto.BFLOAT16, [1, 1, 2, 2])],
+        [value("y", TensorProto.BFLOAT16, None)], opset=22,
+    )  # fmt: skip
+    x = gnp.asarray([[[[-1.0, -2.0], [-3.0, -4.0]]]], dtype="bfloat16")
+    found = np.asarray(load(proto)({}, x).astype(np.float32))
+    np.testing.assert_array_equal(found, [[[[-1, -1], [-1, -1]]]])
+
+
+def test_an_axis_of_rank_1() -> None:
+    proto = model_of([node("CumSum", ["x", "axis"], ["y"])], X3, Y3, {"axis": np.array([0])})
+    np.testing.assert_array_equal(load(proto)({}, np.ones(3, np.float32)), [1, 2, 3])
 
 
 def test_wrong_parameters() -> None:
@@ -338,6 +371,7 @@ def test_a_file_cut_anywhere_is_refused_or_whole() -> None:
             "'z' is read before a node makes it",
         ),
         ([node("Exp", ["x"], ["z"])], "'y' is read before a node makes it"),
+        ([node("Exp", ["x"], ["y"]), node("Sin", ["x"], ["y"])], "'y' is made twice"),
         ([node("Nonsense", ["x"], ["y"])], "Nonsense .*there is no rule for it"),
         ([node("Exp", ["x"], ["y"], domain="com.acme")], "com.acme"),
         ([node("RandomNormalLike", ["x"], ["y"])], "random numbers are not specified"),

@@ -11,6 +11,7 @@ from itertools import count
 from typing import Any
 
 from gradir.frontends.imported.errors import ImportedProgramError
+from gradir.frontends.onnx.files import subgraphs
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.packages import package
 
@@ -32,8 +33,8 @@ def expand(model: Any, has_rule: Callable[[str], bool], file: str) -> Any:
         model = _typed(model)
         versions = {entry.domain: entry.version for entry in model.opset_import}
         for _ in range(DEEPEST):
-            expansion = _Expansion(versions, has_rule, _types_of(model.graph))
-            expansion.replace_in(model.graph)
+            expansion = _Expansion(versions, has_rule)
+            expansion.replace_in(model.graph, {})
             if not expansion.has_replaced:
                 return model
             model = _typed(model)
@@ -75,26 +76,19 @@ def _types_of(graph: Any) -> dict[str, Any]:
 class _Expansion:
     """One level of definitions in the place of operators."""
 
-    def __init__(
-        self, versions: Mapping[str, int], has_rule: Callable[[str], bool], types: dict[str, Any]
-    ):
-        self.versions, self.has_rule, self.types = versions, has_rule, types
+    def __init__(self, versions: Mapping[str, int], has_rule: Callable[[str], bool]):
+        self.versions, self.has_rule = versions, has_rule
         self.has_replaced = False
         self._numbers = count()
 
-    def replace_in(self, graph: Any) -> None:
-        """Replace nodes of a graph, and of the graphs in it."""
-        nodes: list[Any] = []
+    def replace_in(self, graph: Any, around: Mapping[str, Any]) -> None:
+        """Replace nodes of a graph, and of the graphs in it, among values of these types."""
+        nodes, types = list[Any](), {**around, **_types_of(graph)}
         for node in graph.node:
-            function = None if self.has_rule(name_of(node)) else self._definition(node)
+            function = None if self.has_rule(name_of(node)) else self._definition(node, types)
             if function is None:
-                for attribute in node.attribute:
-                    if attribute.HasField("g"):
-                        inner = _Expansion(self.versions, self.has_rule,
-                                           self.types | _types_of(attribute.g))  # fmt: skip
-                        inner._numbers = self._numbers
-                        inner.replace_in(attribute.g)
-                        self.has_replaced |= inner.has_replaced
+                for inner in subgraphs(node):
+                    self.replace_in(inner, types)
                 nodes.append(node)
             else:
                 self.has_replaced = True
@@ -103,7 +97,7 @@ class _Expansion:
         del graph.node[:]
         graph.node.extend(copies)
 
-    def _definition(self, node: Any) -> Any:
+    def _definition(self, node: Any, types: Mapping[str, Any]) -> Any:
         """The function that defines an operator; None where there is none."""
         version = self.versions.get(node.domain, self.versions.get("ai.onnx", 1))
         try:
@@ -114,17 +108,13 @@ class _Expansion:
             return schema.get_function_with_opset_version(version) or schema.function_body
         if not schema.has_context_dependent_function:
             return None
-        types = [self.types.get(name, onnx.TypeProto()) for name in node.input]
+        given = [types.get(name, onnx.TypeProto()).SerializeToString() for name in node.input]
         data = schema.get_context_dependent_function_with_opset_version(
-            version, node.SerializeToString(), [t.SerializeToString() for t in types]
+            version, node.SerializeToString(), given
         )
-        if not data:
-            return None
-        return onnx.FunctionProto.FromString(data)
+        return onnx.FunctionProto.FromString(data) if data else None
 
     def _nodes(self, node: Any, function: Any) -> list[Any]:
-        if isinstance(function, bytes):
-            function = onnx.FunctionProto.FromString(function)
         prefix = f"{node.name or node.op_type}/{next(self._numbers)}/"
         names = {"": ""}
         names |= dict(zip(function.input, [*node.input, *[""] * len(function.input)], strict=False))

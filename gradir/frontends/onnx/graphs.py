@@ -7,7 +7,7 @@ as further operands: `captures` has their places for each graph of the node.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from gradir.frontends.imported.graph import (
     ForeignValue,
     Operand,
 )
-from gradir.frontends.imported.onnx_rules.table import STATIC
+from gradir.frontends.imported.onnx_rules.table import STATE, STATIC
 from gradir.frontends.imported.onnx_rules.types import NAMES
 from gradir.frontends.onnx.expansion import name_of
 from gradir.frontends.onnx.files import array_of, subgraphs
@@ -64,7 +64,6 @@ class OnnxReader:
     opset: int
     bound: Mapping[str, np.ndarray[Any, Any]]
     place_number: Iterator[int]
-    refused: dict[str, str] = field(default_factory=dict)
 
     def program(self, model: Any, names: Collection[str] | None = None) -> OnnxProgram:
         """The whole model; its parameters are those of some names, or by their types."""
@@ -73,8 +72,8 @@ class OnnxReader:
         arrays = {t.name: array_of(t, self.folder, self.file) for t in graph.initializer}
         if graph.sparse_initializer:
             raise refusal(f"{self.file}: sparse tensors are not there", ImportedProgramError)
-        static = _static_names(graph)
-        chosen = self._chosen(arrays, names)
+        static, state = _names_at(graph, STATIC), _names_at(graph, STATE)
+        chosen = self._chosen(arrays, names, state)
         parameters = {n: a for n, a in arrays.items() if n in chosen and n not in static}
         scope: Scope = {n: _constant(a) for n, a in arrays.items() if n not in parameters}
         scope |= {n: _constant(a) for n, a in self.bound.items()}
@@ -91,11 +90,13 @@ class OnnxReader:
             whole, parameters, {v.name: _input_of(v, self.file) for v in inputs}, outputs
         )
 
-    def _chosen(self, arrays: Mapping[str, Any], names: Collection[str] | None) -> set[str]:
+    def _chosen(
+        self, arrays: Mapping[str, Any], names: Collection[str] | None, state: set[str]
+    ) -> set[str]:
         """The names of the initializers that are parameters."""
         floats = {name for name, array in arrays.items() if _is_float(array)}
         if names is None:
-            return {name for name in floats if arrays[name].ndim}
+            return {name for name in floats - state if arrays[name].ndim}
         lost = sorted(set(names) - floats)
         if lost:
             raise refusal(
@@ -123,7 +124,10 @@ class OnnxReader:
             graphs.append(made)
             captures.append([places[each] for each in names])
         results = [ForeignValue(types.of(n)) for n in node.output if n]
-        scope.update(zip([n for n in node.output if n], results, strict=True))
+        for each, value in zip([n for n in node.output if n], results, strict=True):
+            if each in scope:
+                raise refusal(f"{self.file}: {each!r} is made twice", ImportedProgramError)
+            scope[each] = value
         params = {
             "inputs": [places[n] if n else None for n in node.input], "names": list(node.input),
             "outputs": [bool(n) for n in node.output], "opset": self.opset, "captures": captures,
@@ -234,14 +238,14 @@ def _is_float(array: np.ndarray[Any, Any]) -> bool:
     return array.dtype.kind == "f" or array.dtype.name == "bfloat16"
 
 
-def _static_names(graph: Any) -> set[str]:
-    """The values that operators must know."""
+def _names_at(graph: Any, inputs: Mapping[str, tuple[int, ...]]) -> set[str]:
+    """The values that are at some inputs of operators."""
     found: set[str] = set()
     for node in graph.node:
-        places = STATIC.get(name_of(node), ())
+        places = inputs.get(name_of(node), ())
         found.update(n for k, n in enumerate(node.input) if k in places)
         for inner in subgraphs(node):
-            found |= _static_names(inner)
+            found |= _names_at(inner, inputs)
     return found
 
 

@@ -36,7 +36,8 @@ def load(
     `model` is a path or an `onnx.ModelProto`. `bind` gives names of extents their numbers
     (`{"batch": 8}`), and inputs that shapes depend on their values, which are no inputs then.
     `parameters` are the names of the float initializers that are parameters; without it all of
-    rank 1 and more are, and numbers are constants (the limits of a Clip, an epsilon).
+    rank 1 and more are; numbers (the limits of a Clip, an epsilon) and running statistics are
+    constants.
     Operator sets before version 13 are converted by ONNX's converter. ImportedProgramError names
     all operators and dtypes that cannot be imported, by the number of their node.
     """

@@ -30,20 +30,26 @@ INT64 = ELEMENTS["int64"]
 
 
 class OnnxRules(RuleTable):
-    """Rules of one kind of ONNX's operators. `static` are inputs whose values must be known."""
+    """Rules of one kind of ONNX's operators.
+
+    `static` are inputs whose values must be known; `state` are inputs that training does not move
+    by a gradient, such as running statistics.
+    """
 
     def __init__(self) -> None:
         super().__init__("ONNX")
         self.static: dict[str, tuple[int, ...]] = {}
+        self.state: dict[str, tuple[int, ...]] = {}
 
     def onnx(
-        self, *names: str, note: str = "", static: Sequence[int] = ()
+        self, *names: str, note: str = "", static: Sequence[int] = (), state: Sequence[int] = ()
     ) -> Callable[[Function], Function]:
         """A decorator: the function of inputs and attributes, behind the call, is the rule."""
 
         def added(function: Function) -> Function:
             self.rule(*names, note=note)(_of_inputs(function, frozenset(static)))
             self.static.update((name, tuple(static)) for name in names if static)
+            self.state.update((name, tuple(state)) for name in names if state)
             return function
 
         return added

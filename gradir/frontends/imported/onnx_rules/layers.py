@@ -13,7 +13,7 @@ import gradir.frontends.functions.numpy as gnp
 from gradir.frontends.functions import nn
 from gradir.frontends.functions.array_ops import op
 from gradir.frontends.functions.promotion import converted
-from gradir.frontends.imported.onnx_rules.arguments import INT64, OnnxRules, numbers
+from gradir.frontends.imported.onnx_rules.arguments import INT64, OnnxRules, is_real, numbers
 from gradir.frontends.imported.onnx_rules.products import shifted
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.spec import ELEMENTS
@@ -180,9 +180,9 @@ def _max_pool(
             (a, b + more) for (a, b), more in zip(sides, windows.ends(x.shape[2:]), strict=True)
         ]
     kind = element(x)
-    lowest = -np.inf if x.dtype.kind == "f" else int(np.iinfo(x.dtype).min)
+    lowest = -np.inf if is_real(x) else int(np.iinfo(x.dtype).min)
     given = _padded(x, sides, lowest) if any(map(any, sides)) else x
-    wide = given if x.dtype.kind == "f" else converted(given, ELEMENTS["float32"])
+    wide = given if is_real(x) else converted(given, ELEMENTS["float32"])
     wants_places = len(call["outputs"]) > 1
     function = _of_rank("max_pool", len(windows.kernel))
     made = function(wide, list(windows.kernel), list(windows.strides), [0] * len(sides), False,
@@ -250,7 +250,7 @@ def _power_pool(
 ) -> Any:  # fmt: skip
     windows = ImageWindows.of(x, kernel_shape, strides, dilations, pads, auto_pad)
     ends = windows.ends(x.shape[2:]) if ceil_mode else [0] * len(windows.kernel)
-    return op.pow(_window_sums(op.pow(op.abs(x), p), windows, ends), 1.0 / p)
+    return _root(_window_sums(op.pow(op.abs(x), p), windows, ends), p)
 
 
 def _global(function: Any) -> Any:
@@ -267,7 +267,12 @@ RULES.onnx("GlobalMaxPool")(_global(gnp.max))
 @RULES.onnx("GlobalLpPool")
 def _global_power(call: Any, x: Any, p: int = 2) -> Any:
     total = gnp.sum(op.pow(op.abs(x), p), axis=tuple(range(2, x.ndim)), keepdims=True)
-    return op.pow(total, 1.0 / p)
+    return _root(total, p)
+
+
+def _root(total: Any, p: int) -> Any:
+    """total ** (1 / p) of a total of at least 0; its derivative is 0 at 0."""
+    return op.pow(gnp.where(op.equal(total, 0), 0, total), 1.0 / p)
 
 
 @RULES.onnx("MaxUnpool", static=[2])

@@ -20,7 +20,7 @@ def _by_channel(x: Any, part: Any) -> Any:
     return gnp.reshape(part, (1, -1, *[1] * (x.ndim - 2)))
 
 
-@RULES.onnx("BatchNormalization")
+@RULES.onnx("BatchNormalization", state=[3, 4])
 def _batch_norm(
     call: Any, x: Any, scale: Any, bias: Any, mean: Any, var: Any, epsilon: float = 1e-5,
     momentum: float = 0.9, training_mode: int = 0, spatial: int = 1,

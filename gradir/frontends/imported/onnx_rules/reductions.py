@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import gradir.frontends.functions.numpy as gnp
@@ -19,7 +19,7 @@ from gradir.frontends.imported.onnx_rules.arguments import (
     is_real,
     numbers,
 )
-from gradir.frontends.tracing.tracing import element, lifted
+from gradir.frontends.tracing.tracing import element
 
 RULES = OnnxRules()
 Reduce = Callable[[Any, tuple[int, ...]], Any]
@@ -61,7 +61,7 @@ _REDUCTIONS: dict[str, Reduce] = {
     "ReduceMax": _extreme(gnp.max, True),
     "ReduceMin": _extreme(gnp.min, False),
     "ReduceL1": lambda x, axes: _sum(op.abs(x), axes),
-    "ReduceL2": lambda x, axes: op.sqrt(_sum(op.square(x), axes)),
+    "ReduceL2": lambda x, axes: op.norm(x, axis=axes) if axes else op.abs(x),
     "ReduceSumSquare": lambda x, axes: _sum(op.square(x), axes),
     "ReduceLogSum": lambda x, axes: op.log(_sum(x, axes)),
     "ReduceLogSumExp": _log_sum_exp,
@@ -113,7 +113,7 @@ RULES.onnx("ArgMin")(_place(gnp.argmin))
 
 def _cumulative(function: Any, start: int) -> Any:
     def rule(call: Any, x: Any, axis: Any, exclusive: int = 0, reverse: int = 0) -> Any:
-        place = axis_of(x, int(axis))
+        place = axis_of(x, int(axis.reshape(())))
         made = gnp.flip(x, place) if reverse else x
         made = converted(function(made, axis=place), element(x))
         if exclusive:
@@ -165,8 +165,3 @@ def _normalized(call: Any, x: Any, axis: int = -1, p: int = 2) -> Any:
     length = length if p == 1 else op.sqrt(length)
     is_zero = op.equal(length, 0)
     return gnp.where(is_zero, 0, x / gnp.where(is_zero, 1, length))
-
-
-def stacked(parts: Sequence[Any], axis: int) -> Any:
-    """Arrays along a new axis."""
-    return op.stack([lifted(p) for p in parts], axis=axis)

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 import gradir.frontends.functions.numpy as gnp
-from gradir.dialects.array.creation import numpy_dtype
 from gradir.dialects.base.shapes import is_bool
 from gradir.frontends.functions.array_ops import op
-from gradir.frontends.functions.promotion import converted, spread
+from gradir.frontends.functions.promotion import converted
 from gradir.frontends.imported.onnx_rules.arguments import (
     INT64,
     OnnxRules,
@@ -226,14 +225,8 @@ def _padded_bools(base: Any, inside: tuple[slice, ...], x: Any) -> Any:
 
 @RULES.onnx("Trilu", static=[1])
 def _triangle(call: Any, x: Any, k: Any = None, upper: int = 1) -> Any:
-    number = 0 if k is None else int(k)
-    if x.dtype.kind == "f":
-        return (gnp.triu if upper else gnp.tril)(x, number)
-    rows, columns = x.shape[-2:]
-    kept = np.triu(np.ones((rows, columns), bool), number) if upper else np.tril(
-        np.ones((rows, columns), bool), number
-    )  # fmt: skip
-    return gnp.where(constant(kept), x, spread(0, x.shape, element(x)))
+    number = 0 if k is None else int(k.reshape(()))
+    return (gnp.triu if upper else gnp.tril)(x, number)
 
 
 @RULES.onnx("ReverseSequence", static=[1])
@@ -260,8 +253,3 @@ def _centered(call: Any, x: Any, shape: Any, axes: Any = None) -> Any:
             sides[axis] = rest // 2, rest - rest // 2
             x = gnp.pad(x, sides)
     return x
-
-
-def dtype_of(x: Any) -> Any:
-    """The NumPy dtype of a traced array."""
-    return numpy_dtype(element(x))

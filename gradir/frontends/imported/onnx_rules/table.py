@@ -26,3 +26,5 @@ ONNX = RuleTable.joined("ONNX", *(part.RULES for part in _PARTS))
 """The rule of each operator of ONNX, or why there is none."""
 STATIC = {name: places for part in _PARTS for name, places in part.RULES.static.items()}
 """The inputs of operators whose values must be known."""
+STATE = {name: places for part in _PARTS for name, places in part.RULES.state.items()}
+"""The inputs of operators that are running statistics."""

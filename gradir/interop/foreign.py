@@ -171,6 +171,20 @@ def refused(message: str, kind: type[ErrorT]) -> ErrorT:
     return refusal(message, kind, _place())
 
 
+def require_between(
+    system: str, version: str, oldest: tuple[int, int], newest: tuple[int, int]
+) -> None:
+    """GradirError for a system of another version than from `oldest` on, below `newest`."""
+    major, minor = map(int, version.partition("+")[0].split(".")[:2])
+    if not oldest <= (major, minor) < newest:
+        ends = [".".join(map(str, end)) for end in (oldest, newest)]
+        raise refused(
+            f"{system} {version} is not supported: its programs are read from {ends[0]} on, below "
+            f"{ends[1]}",
+            GradirError,
+        )
+
+
 def hashable_key(leaf: object, expected: str) -> Hashable:
     """`key_of_static`; ArgumentTypeError, with what is expected, for values without a hash."""
     try:

@@ -22,7 +22,7 @@ from gradir.frontends.tracing.trace import Traced, function_name, ordered_names,
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import tracing
 from gradir.frontends.transforms.wrapped import Wrapped
-from gradir.interop.foreign import hashable_key, refused
+from gradir.interop.foreign import hashable_key, refused, require_between
 from gradir.interop.jax_calls import run_program
 from gradir.interop.jax_keys import THREEFRY, is_key
 from gradir.interop.jaxprs import JaxprReader
@@ -279,10 +279,4 @@ def _systems() -> tuple[str, ...]:
 
 def _require_version() -> None:
     """GradirError for a JAX whose jaxprs may be others than those that are read here."""
-    found = tuple(int(part) for part in jax.__version__.split(".")[:2])
-    if not OLDEST <= found < NEWEST:
-        raise refused(
-            f"JAX {jax.__version__} is not supported: its programs are read from "
-            f"{'.'.join(map(str, OLDEST))} on, below {'.'.join(map(str, NEWEST))}",
-            GradirError,
-        )
+    require_between("JAX", jax.__version__, OLDEST, NEWEST)

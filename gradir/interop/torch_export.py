@@ -20,7 +20,7 @@ from gradir.frontends.imported.errors import ImportedProgramError
 from gradir.frontends.imported.graph import ForeignGraph, ForeignType, ForeignValue
 from gradir.frontends.imported.torch_rules.table import TORCH
 from gradir.frontends.tracing.source_locations import place_of_user, refusal
-from gradir.interop.foreign import refused
+from gradir.interop.foreign import refused, require_between
 from gradir.interop.torch_graphs import TorchReader
 from gradir.interop.torch_lost import lost_calls, require_kept, require_none
 from gradir.interop.torch_types import Unreadable, dtype_name, foreign_constant, foreign_type
@@ -61,13 +61,7 @@ class TorchProgram:
 
 def require_version() -> None:
     """GradirError for a PyTorch whose graphs may be others than those that are read here."""
-    found = tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2])
-    if not OLDEST <= found < NEWEST:
-        raise refused(
-            f"PyTorch {torch.__version__} is not supported: its programs are read from "
-            f"{'.'.join(map(str, OLDEST))} on, below {'.'.join(map(str, NEWEST))}",
-            GradirError,
-        )
+    require_between("PyTorch", torch.__version__, OLDEST, NEWEST)
 
 
 def exported(

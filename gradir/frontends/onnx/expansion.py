@@ -27,23 +27,25 @@ DEEPEST = 12
 
 def expand(model: Any, has_rule: Callable[[str], bool], file: str) -> Any:
     """A model, changed, without functions, and with types where ONNX's inference finds them."""
-    try:
-        if model.functions:
-            model = inliner.inline_local_functions(model)
-        model = _typed(model)
-        versions = {entry.domain: entry.version for entry in model.opset_import}
-        for _ in range(DEEPEST):
-            expansion = _Expansion(versions, has_rule)
-            expansion.replace_in(model.graph, {})
-            if not expansion.has_replaced:
-                return model
-            model = _typed(model)
-    except ImportedProgramError:
-        raise
-    except Exception as error:  # the C++ code has errors of its own
-        raise refusal(f"{file}: it is not a valid model: {error}", ImportedProgramError) from None
+    if model.functions:
+        model = _checked(file, inliner.inline_local_functions, model)
+    versions = {entry.domain: entry.version for entry in model.opset_import}
+    for _ in range(DEEPEST):
+        model = _checked(file, _typed, model)
+        expansion = _Expansion(versions, has_rule, file)
+        expansion.replace_in(model.graph, {})
+        if not expansion.has_replaced:
+            return model
     raise refusal(f"{file}: functions are defined by others in {DEEPEST} levels",
                   ImportedProgramError)  # fmt: skip
+
+
+def _checked(file: str, function: Callable[..., Any], *args: Any) -> Any:
+    """What a function of ONNX gives; its C++ code has errors of its own for wrong models."""
+    try:
+        return function(*args)
+    except Exception as error:
+        raise refusal(f"{file}: it is not a valid model: {error}", ImportedProgramError) from None
 
 
 def converted(model: Any, version: int, file: str) -> Any:
@@ -76,8 +78,8 @@ def _types_of(graph: Any) -> dict[str, Any]:
 class _Expansion:
     """One level of definitions in the place of operators."""
 
-    def __init__(self, versions: Mapping[str, int], has_rule: Callable[[str], bool]):
-        self.versions, self.has_rule = versions, has_rule
+    def __init__(self, versions: Mapping[str, int], has_rule: Callable[[str], bool], file: str):
+        self.versions, self.has_rule, self.file = versions, has_rule, file
         self.has_replaced = False
         self._numbers = count()
 
@@ -105,13 +107,15 @@ class _Expansion:
         except defs.SchemaError:
             return None
         if schema.has_function:
-            return schema.get_function_with_opset_version(version) or schema.function_body
-        if not schema.has_context_dependent_function:
+            data = schema.get_function_with_opset_version(version)
+        elif schema.has_context_dependent_function:
+            given = [types.get(name, onnx.TypeProto()).SerializeToString() for name in node.input]
+            data = _checked(
+                self.file, schema.get_context_dependent_function_with_opset_version,
+                version, node.SerializeToString(), given,
+            )  # fmt: skip
+        else:
             return None
-        given = [types.get(name, onnx.TypeProto()).SerializeToString() for name in node.input]
-        data = schema.get_context_dependent_function_with_opset_version(
-            version, node.SerializeToString(), given
-        )
         return onnx.FunctionProto.FromString(data) if data else None
 
     def _nodes(self, node: Any, function: Any) -> list[Any]:

@@ -1,0 +1,362 @@
+"""xDSL's operations, values, blocks and walks: the same meaning in fewer steps of Python.
+
+A compilation reads operands, steps from op to op and makes ops a hundred thousand times. xDSL does
+each through views, iterators and dataclasses of its own, which were half of the stages' time. The
+methods below replace the ones of xDSL 0.74, the release that `pyproject.toml` asks for; a test
+holds each against the original, and fails when a release changes a replaced method.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache, lru_cache
+from inspect import getattr_static
+from operator import attrgetter
+from typing import Any
+
+from xdsl import traits
+from xdsl.dialects.builtin import UNKNOWN_LOC
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue, core
+from xdsl.ir.core import BlockOps, RegionBlocks, SSAValues, Use
+from xdsl.irdl import IRDLOperation, operations
+from xdsl.irdl.operations import BaseAccessor, BeforeVariadicSingleAccessor, VarIRConstruct
+
+# The methods write the private links of xDSL's classes, as the originals do.
+_item: Any = tuple.__getitem__
+_construct: Any = tuple.__new__
+_NO_ATTRIBUTES: Mapping[str, Attribute] = {}
+
+
+class Operands(SSAValues[SSAValue]):
+    """The operands of an op: a tuple to read, whose elements can be set in the op."""
+
+    op: Operation
+
+    def __setitem__(self, index: int, value: SSAValue) -> None:
+        op: Any = self.op
+        old, use = op._operands, op._operand_uses[index]
+        old[index].remove_use(use)
+        value.add_use(use)
+        values = list(old)
+        values[index] = value
+        op._operands = _operands_of(op, values)
+
+
+def _operands_of(op: Any, values: Iterable[SSAValue]) -> Operands:
+    operands = _construct(Operands, values)
+    operands.op = op
+    return operands
+
+
+def _item_or_slice(self: Any, index: Any) -> Any:
+    found = _item(self, index)
+    return _construct(SSAValues, found) if found.__class__ is tuple else found
+
+
+def _set_operands(self: Any, values: Iterable[SSAValue]) -> None:
+    for operand, use in zip(self._operands, self._operand_uses, strict=False):
+        operand.remove_use(use)
+    self._operands = operands = _operands_of(self, values)
+    self._operand_uses = tuple([Use(self, k) for k in range(len(operands))])
+    for operand, use in zip(operands, self._operand_uses, strict=True):
+        first = operand.first_use
+        if first is not None:
+            use._next_use = first
+            first._prev_use = use
+        operand.first_use = use
+
+
+def _init_use(self: Any, _operation: Operation, _index: int) -> None:
+    self._operation = _operation
+    self._index = _index
+
+
+def _init_result(self: Any, _type: Attribute, op: Operation, index: int) -> None:
+    self._type = _type
+    self.op = op
+    self.index = index
+
+
+def _init_argument(
+    self: Any, _type: Attribute, block: Block, index: int, location: Any = UNKNOWN_LOC
+) -> None:
+    self._type = _type
+    self.block = block
+    self.index = index
+    self.location = location
+
+
+def _init_operation(
+    self: Any,
+    *,
+    operands: Sequence[SSAValue] = (),
+    result_types: Sequence[Attribute] = (),
+    properties: Mapping[str, Attribute] = _NO_ATTRIBUTES,
+    attributes: Mapping[str, Attribute] = _NO_ATTRIBUTES,
+    location: Any = None,
+    successors: Sequence[Block] = (),
+    regions: Sequence[Region] = (),
+) -> None:
+    if operands:
+        _set_operands(self, operands)
+    self.results = _construct(
+        SSAValues, [OpResult(type_, self, index) for index, type_ in enumerate(result_types)]
+    )
+    self.properties = dict(properties)
+    self.attributes = dict(attributes)
+    self.location = UNKNOWN_LOC if location is None else location
+    if successors:
+        self.successors = list(successors)
+    self.regions = ()
+    for region in regions:
+        self.add_region(region)
+    self.__post_init__()
+
+
+@cache
+def _defaults(op_class: Any) -> tuple[list[tuple[str, Attribute]], list[tuple[str, Attribute]]]:
+    """The properties and attributes that an op of the class has when none are given."""
+    definition = op_class.get_irdl_definition()
+
+    def given(entries: Mapping[str, Any]) -> list[tuple[str, Attribute]]:
+        return [
+            (name, each.default_value)
+            for name, each in entries.items()
+            if not isinstance(each, operations.OptionalDef) and each.default_value is not None
+        ]
+
+    return given(definition.properties), given(definition.attributes)
+
+
+def _fill_in_defaults(self: Any) -> None:
+    properties, attributes = _defaults(type(self))
+    for name, value in properties:
+        self.properties.setdefault(name, value)
+    for name, value in attributes:
+        self.attributes.setdefault(name, value)
+    assert self.name != ""
+    assert isinstance(self.name, str)
+
+
+def _replace_all_uses_with(self: Any, value: Any) -> None:
+    if value is self:
+        return
+    for use in tuple(self.uses):
+        use._operation._operands[use._index] = value
+    if value._name is None:
+        value.name_hint = self._name
+    assert self.first_use is None, "unexpected error in xdsl"
+
+
+def _erase_value(self: Any, safe_erase: bool = True) -> None:
+    if self.first_use is None:
+        return
+    if safe_erase:
+        raise ValueError(
+            "Attempting to delete SSA value that still has uses of result "
+            f"of operation:\n{self.owner}"
+        )
+    self.replace_all_uses_with(core.ErasedSSAValue(self.type, self))
+
+
+@lru_cache(maxsize=4096)
+def _valid_name(owner: Any, name: str) -> str:
+    return owner.extract_valid_name(name)
+
+
+def _set_name_hint(self: Any, name: str | None) -> None:
+    self._name = None if name is None else _valid_name(type(self), name)
+
+
+def _clone_without_regions(
+    self: Any,
+    value_mapper: dict[Any, Any] | None = None,
+    block_mapper: dict[Any, Any] | None = None,
+    *,
+    clone_name_hints: bool = True,
+    clone_operands: bool = True,
+) -> Any:
+    if value_mapper is None:
+        value_mapper = {}
+    if block_mapper is None:
+        block_mapper = {}
+    cloned = self.create(
+        operands=[value_mapper.get(each, each) for each in self._operands]
+        if clone_operands
+        else (),
+        result_types=[each._type for each in self.results],
+        attributes=self.attributes,
+        properties=self.properties,
+        location=self.location,
+        successors=[block_mapper.get(each, each) for each in self._successors],
+        regions=[Region() for _ in self.regions],
+    )
+    for old, new in zip(self.results, cloned.results, strict=True):
+        value_mapper[old] = new
+        if clone_name_hints and old._name is not None:
+            new.name_hint = old._name
+    return cloned
+
+
+def _clone(
+    self: Any,
+    value_mapper: dict[Any, Any] | None = None,
+    block_mapper: dict[Any, Any] | None = None,
+    *,
+    clone_name_hints: bool = True,
+    clone_operands: bool = True,
+) -> Any:
+    if value_mapper is None:
+        value_mapper = {}
+    if block_mapper is None:
+        block_mapper = {}
+    if not self.regions:  # its operands are all from before it
+        return self.clone_without_regions(
+            value_mapper,
+            block_mapper,
+            clone_name_hints=clone_name_hints,
+            clone_operands=clone_operands,
+        )
+    op = self.clone_without_regions(
+        value_mapper, block_mapper, clone_name_hints=clone_name_hints, clone_operands=False
+    )
+    for old, new in zip(self.regions, op.regions, strict=True):
+        old.clone_into(
+            new,
+            0,
+            value_mapper,
+            block_mapper,
+            clone_name_hints=clone_name_hints,
+            clone_operands=False,
+        )
+    if clone_operands:
+        for old, new in zip(self.walk(), op.walk(), strict=True):
+            if old._operands:
+                new.operands = [value_mapper.get(each, each) for each in old._operands]
+    return op
+
+
+def _attach_op(self: Any, operation: Any) -> None:
+    if operation.parent:
+        raise ValueError("Can't add to a block an operation already attached to a block.")
+    if operation.regions and operation.is_ancestor(self):
+        raise ValueError("Can't add an operation to a block contained in the operation.")
+    operation.parent = self
+
+
+@cache
+def _is_without_effects(op_class: Any) -> bool:
+    """Whether the class says of every op of it that it has no effect."""
+    effects = op_class.get_traits_of_type(traits.MemoryEffect)
+    return bool(effects) and all(type(each) is traits.NoMemoryEffect for each in effects)
+
+
+def _is_side_effect_free(op: Any) -> bool:
+    if _is_without_effects(type(op)):
+        return True
+    effects = traits.get_effects(op)
+    return effects is not None and len(effects) == 0
+
+
+def _iterate_ops(self: Any) -> Iterator[Operation]:
+    op = self.block._first_op
+    while op is not None:
+        following = op._next_op  # the op may be detached by the one who gets it
+        yield op
+        op = following
+
+
+def _iterate_blocks(self: Any) -> Iterator[Block]:
+    block = self._region._first_block
+    while block is not None:
+        following = block._next_block
+        yield block
+        block = following
+
+
+def _walk_block(
+    self: Any, *, reverse: bool = False, region_first: bool = False
+) -> Iterator[Operation]:
+    op = self._last_op if reverse else self._first_op
+    while op is not None:
+        following = op._prev_op if reverse else op._next_op
+        if not region_first:
+            yield op
+        if op.regions:
+            for region in reversed(op.regions) if reverse else op.regions:
+                yield from region.walk(reverse=reverse, region_first=region_first)
+        if region_first:
+            yield op
+        op = following
+
+
+def _get_accessed(self: Any, obj: Any, objtype: Any = None) -> Any:
+    construct = self.construct
+    if construct is VarIRConstruct.OPERAND:
+        return self.index(obj._operands)
+    if construct is VarIRConstruct.RESULT:
+        return self.index(obj.results)
+    return self.index(operations.get_op_constructs(obj, construct))
+
+
+def _get_single(self: Any, obj: Any, objtype: Any = None) -> Any:
+    construct = self.construct
+    if construct is VarIRConstruct.OPERAND:
+        return _item(obj._operands, self.idx)
+    if construct is VarIRConstruct.RESULT:
+        return _item(obj.results, self.idx)
+    return self.index(operations.get_op_constructs(obj, construct))
+
+
+def _read(attribute: str, setter: Callable[..., None] | None = None) -> property:
+    """A property whose reading is an access in C."""
+    return property(attrgetter(attribute), setter)
+
+
+REPLACEMENTS: tuple[tuple[Any, str, Any], ...] = (
+    (SSAValues, "__getitem__", _item_or_slice),
+    (SSAValue, "type", _read("_type")),
+    (SSAValue, "replace_all_uses_with", _replace_all_uses_with),
+    (SSAValue, "erase", _erase_value),
+    (core.IRWithName, "name_hint", property(attrgetter("_name"), _set_name_hint)),
+    (OpResult, "__init__", _init_result),
+    (OpResult, "owner", _read("op")),
+    (BlockArgument, "__init__", _init_argument),
+    (BlockArgument, "owner", _read("block")),
+    (Use, "__init__", _init_use),
+    (Use, "operation", _read("_operation")),
+    (Use, "index", _read("_index")),
+    (Operation, "__init__", _init_operation),
+    (Operation, "_operands", Operands()),
+    (Operation, "operands", _read("_operands", _set_operands)),
+    (Operation, "parent_node", _read("parent")),
+    (Operation, "next_op", _read("_next_op")),
+    (Operation, "prev_op", _read("_prev_op")),
+    (Operation, "clone_without_regions", _clone_without_regions),
+    (Operation, "clone", _clone),
+    (IRDLOperation, "__post_init__", _fill_in_defaults),
+    (core, "_unknown_loc", lambda: UNKNOWN_LOC),
+    (traits, "is_side_effect_free", _is_side_effect_free),
+    (BlockOps, "__iter__", _iterate_ops),
+    (RegionBlocks, "__iter__", _iterate_blocks),
+    (Block, "args", _read("_args")),
+    (Block, "first_op", _read("_first_op")),
+    (Block, "last_op", _read("_last_op")),
+    (Block, "next_block", _read("_next_block")),
+    (Block, "parent_node", _read("parent")),
+    (Block, "_attach_op", _attach_op),
+    (Block, "walk", _walk_block),
+    (BaseAccessor, "__get__", _get_accessed),
+    (BeforeVariadicSingleAccessor, "__get__", _get_single),
+)
+"""Each class or module, the name of what it has, and what replaces it."""
+
+
+ORIGINALS = tuple((owner, name, getattr_static(owner, name)) for owner, name, _ in REPLACEMENTS)
+"""xDSL's own, for the test that holds the two against each other."""
+
+
+def quicken_ir() -> None:
+    """Replace them, in classes that are there and in ones that inherit."""
+    for owner, name, quick in REPLACEMENTS:
+        setattr(owner, name, quick)

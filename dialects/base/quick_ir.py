@@ -134,8 +134,7 @@ def _fill_in_defaults(self: Any) -> None:
         self.properties.setdefault(name, value)
     for name, value in attributes:
         self.attributes.setdefault(name, value)
-    assert self.name != ""
-    assert isinstance(self.name, str)
+    Operation.__post_init__(self)  # xDSL's implicit builders hook in there
 
 
 def _replace_all_uses_with(self: Any, value: Any) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from xdsl.builder import ImplicitBuilder
 from xdsl.dialects import test as generic
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, f32, i32
 from xdsl.ir import Block, Operation, Region
@@ -214,3 +215,13 @@ def test_blocks() -> None:
         return again, inside, walks, seen, blocks, len(block.ops), block.is_empty
 
     both(case)
+
+
+def test_implicit_builders() -> None:
+    """Blocks that are built, or ended, by xDSL's implicit builders."""
+    text = "func.func private @log()\nfunc.func @f(%n: index) {\n"
+    text += "scf.for %i = %n to %n step %n { func.call @log() : () -> () }\nfunc.return }"
+    assert "scf.yield" not in text and "scf.for" in str(gradir.parse(text).op)
+    with ImplicitBuilder(block := Block()):
+        op = new_op()
+    assert block.last_op is op

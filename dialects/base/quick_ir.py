@@ -114,6 +114,49 @@ def _init_operation(
 
 
 @cache
+def _counts(op_class: Any) -> tuple[int, int] | None:
+    """How many operands and results an op of the class has; None where that is not fixed, or where
+    it has more parts."""
+    definition = op_class.get_irdl_definition()
+    if definition.options or definition.regions or definition.successors:
+        return None
+    for _, each in (*definition.operands, *definition.results):
+        if isinstance(each, operations.VariadicDef):
+            return None
+    return len(definition.operands), len(definition.results)
+
+
+_init_with_segments = IRDLOperation.__init__
+
+
+def _init_irdl_operation(self: Any, **parts: Any) -> None:
+    operands, result_types = parts.get("operands") or (), parts.get("result_types") or ()
+    is_plain = (
+        (len(operands), len(result_types)) == _counts(type(self))
+        and all([isinstance(each, SSAValue) for each in operands])
+        and all([isinstance(each, Attribute) for each in result_types])
+        and not (parts.get("regions") or parts.get("successors"))
+    )
+    if not is_plain:
+        _init_with_segments(self, **parts)
+        return
+    _init_operation(
+        self,
+        operands=operands,
+        result_types=result_types,
+        properties=_given(parts.get("properties")),
+        attributes=_given(parts.get("attributes")),
+    )
+
+
+def _given(entries: Mapping[str, Attribute | None] | None) -> Mapping[str, Attribute]:
+    """The entries that are not None."""
+    if not entries:
+        return _NO_ATTRIBUTES
+    return {name: value for name, value in entries.items() if value is not None}
+
+
+@cache
 def _defaults(op_class: Any) -> tuple[list[tuple[str, Attribute]], list[tuple[str, Attribute]]]:
     """The properties and attributes that an op of the class has when none are given."""
     definition = op_class.get_irdl_definition()
@@ -244,16 +287,29 @@ def _attach_op(self: Any, operation: Any) -> None:
 
 
 @cache
-def _is_without_effects(op_class: Any) -> bool:
-    """Whether the class says of every op of it that it has no effect."""
-    effects = op_class.get_traits_of_type(traits.MemoryEffect)
-    return bool(effects) and all(type(each) is traits.NoMemoryEffect for each in effects)
+def _memory_effects(op_class: Any) -> tuple[Any, ...]:
+    """The traits that say which effects an op of the class has."""
+    return tuple(op_class.get_traits_of_type(traits.MemoryEffect))
+
+
+def _get_effects(op: Any) -> set[Any] | None:
+    declared = _memory_effects(type(op))
+    if not declared:
+        return None
+    effects = set[Any]()
+    for each in declared:
+        found = each.get_effects(op)
+        if found is None:
+            return None
+        effects.update(found)
+    return effects
 
 
 def _is_side_effect_free(op: Any) -> bool:
-    if _is_without_effects(type(op)):
+    declared = _memory_effects(type(op))
+    if len(declared) == 1 and type(declared[0]) is traits.NoMemoryEffect:
         return True
-    effects = traits.get_effects(op)
+    effects = _get_effects(op)
     return effects is not None and len(effects) == 0
 
 
@@ -326,6 +382,7 @@ REPLACEMENTS: tuple[tuple[Any, str, Any], ...] = (
     (Use, "operation", _read("_operation")),
     (Use, "index", _read("_index")),
     (Operation, "__init__", _init_operation),
+    (IRDLOperation, "__init__", _init_irdl_operation),
     (Operation, "_operands", Operands()),
     (Operation, "operands", _read("_operands", _set_operands)),
     (Operation, "parent_node", _read("parent")),
@@ -335,6 +392,7 @@ REPLACEMENTS: tuple[tuple[Any, str, Any], ...] = (
     (Operation, "clone", _clone),
     (IRDLOperation, "__post_init__", _fill_in_defaults),
     (core, "_unknown_loc", lambda: UNKNOWN_LOC),
+    (traits, "get_effects", _get_effects),
     (traits, "is_side_effect_free", _is_side_effect_free),
     (BlockOps, "__iter__", _iterate_ops),
     (RegionBlocks, "__iter__", _iterate_blocks),

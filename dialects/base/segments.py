@@ -8,13 +8,15 @@ which every pass reads and makes thousands, a third of the time of the passes.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, cast
+from typing import Any
 
 from xdsl.dialects.builtin import DenseArrayBase, i32
 from xdsl.ir import Operation
 from xdsl.ir.core import SSAValues
 from xdsl.irdl import AttrSizedOperandSegments
 
+_item: Any = tuple.__getitem__
+_construct: Any = tuple.__new__
 SIZES = AttrSizedOperandSegments.attribute_name
 
 
@@ -44,10 +46,9 @@ class OperandSegment:
     def __get__(self, op: Operation | None, owner: type[Operation]) -> Any:
         if op is None:
             return self
-        sizes = cast(DenseArrayBase, op.properties[SIZES])
-        # the tuple itself, not a view of it that is made at each access
-        group = tuple.__getitem__(op._operands, _slices(sizes.data.data)[self.index])
-        return SSAValues(group)
+        sizes: Any = op.properties[SIZES]
+        group = _item(op._operands, _slices(sizes.data.data)[self.index])
+        return _construct(SSAValues, group)
 
 
 def read_quickly(op_class: type[Operation], *names: str) -> None:

@@ -44,11 +44,34 @@ def inputs_of(op: LoopOp) -> list[Input]:
     return [Input(*row) for row in rows]
 
 
+class Producer(NamedTuple):
+    """What readers ask of a nest that makes one of their inputs."""
+
+    is_map: bool
+    reads_whole_tensors: bool
+    computes: bool
+    is_number: bool
+
+    @staticmethod
+    def of(op: NestOp) -> Producer:
+        makes_values = computes(op.body.block)
+        return Producer(
+            is_map(op),
+            any(access is None for access in op.input_accesses),
+            makes_values,
+            makes_values and _is_number(op),
+        )
+
+
 def inline_views(block: Block) -> None:
-    """Read through views and single-use producers, in program order."""
+    """Read through views and single-use producers, in program order.
+
+    A nest that has been reached is changed no more, so what its readers ask is found once.
+    """
+    producers: dict[Operation, Producer] = {}
     for op in list(block.ops):
         if isinstance(op, LoopOp) and op.parent is block:
-            _inline_into(op)
+            _inline_into(op, producers)
 
 
 def is_map(op: Operation) -> bool:
@@ -68,31 +91,34 @@ def is_stored_as_yielded(op: LoopOp, number: int) -> bool:
     return op.yielded[number].type == scalar_type(element_of(op.output_types[number]))
 
 
-def _inline_into(op: LoopOp) -> None:
+def _inline_into(op: LoopOp, producers: dict[Operation, Producer]) -> None:
     """Read the producers' inputs in place of their results for as long as that is free."""
-    while any(isinstance(value.owner, NestOp) for value in op.inputs):
+    while any([isinstance(value.owner, NestOp) for value in op.inputs]):
         for k, one in enumerate(inputs_of(op)):
             producer = one.value.owner
-            if isinstance(producer, NestOp) and _may_inline(op, k, one, producer):
+            if not isinstance(producer, NestOp):
+                continue
+            known = producers.get(producer)
+            if known is None:
+                known = producers[producer] = Producer.of(producer)
+            if _may_inline(op, k, one, producer, known):
                 _merge_producer(op, k, one, producer)
                 break
         else:
             return
 
 
-def _may_inline(op: LoopOp, k: int, one: Input, producer: NestOp) -> bool:
-    if one.access is None or one.pad is not None or not is_map(producer):
+def _may_inline(op: LoopOp, k: int, one: Input, producer: NestOp, known: Producer) -> bool:
+    if one.access is None or one.pad is not None or not known.is_map or known.reads_whole_tensors:
         return False
-    if any(access is None for access in producer.input_accesses):
-        return False
-    if producer.parent is not op.parent and computes(producer.body.block):
+    if producer.parent is not op.parent and known.computes:
         # from outside of a loop or branch: not computed again inside
         return False
     if isinstance(op, ContractOp) and k < op.HIDDEN_INPUTS:
         return _is_pure_view(producer)
     if isinstance(op, ContractOp) and any(pad is not None for pad in producer.input_pads):
         return False
-    if computes(producer.body.block) and not _is_number(producer):
+    if known.computes and not known.is_number:
         return _reads_once(op, one, producer) or _spreads(op, producer)
     return True
 

@@ -19,7 +19,6 @@ from gradir.dialects.base.lazy_function import lazy_function
 from gradir.dialects.grad.host_call import HostCallOp
 from gradir.interpreter.known_programs import check_program
 from gradir.passes.analysis.arguments import READ_RESULTS
-from gradir.passes.analysis.edits import erase
 from gradir.passes.buffers.plan_memory import MemoryPlan
 from gradir.runtime.executable import Executable
 from gradir.runtime.llvm import (
@@ -114,14 +113,10 @@ def emit_object(
 
 def isolate_function(module: ModuleOp, function: str) -> FuncOp:
     """The function, alone in its module, with all calls inlined."""
-    from gradir.passes.cleanup.inline import inline
+    from gradir.passes.cleanup.inline import isolate
 
     check_signature(function_named(module, function))
-    inline(module, function)
-    for op in list(module.ops):
-        if op is not function_named(module, function):
-            erase(op)
-    return function_named(module, function)
+    return isolate(module, function)
 
 
 def _placed(

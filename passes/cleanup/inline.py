@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from gradir.dialects.base.diagnostics import PassError
@@ -23,7 +23,7 @@ from gradir.passes.analysis.call_graph import (
     functions_by_name,
     only_block,
 )
-from gradir.passes.analysis.edits import replace_results
+from gradir.passes.analysis.edits import erase, replace_results
 
 
 def inline(module: ModuleOp, function: str | None = None, every: bool = False) -> None:
@@ -48,6 +48,33 @@ def inline(module: ModuleOp, function: str | None = None, every: bool = False) -
         _flatten(functions, caller, kept, joined=False)
 
 
+def isolate(module: ModuleOp, function: str) -> FuncOp:
+    """`@function` with its calls inlined, and nothing else in the module; PassError at recursion.
+
+    Calls of a function with a custom vjp stay. The body of a function that is called once is
+    moved there, not copied.
+    """
+    functions = functions_by_name(module)
+    alone = functions[function]
+    kept = {op.names[0] for op in module.ops if isinstance(op, CustomVjpOp)}
+    _flatten(functions, alone, kept, joined=False, moved=_called_once(functions, alone, kept))
+    for op in list(module.ops):
+        if op is not alone:
+            erase(op)
+    return alone
+
+
+def _called_once(functions: dict[str, FuncOp], root: FuncOp, kept: Container[str]) -> set[FuncOp]:
+    """The functions with one call in all that becomes the root's body."""
+    times = {root: 1}
+    for caller in reversed(callees_first(functions, [root], kept)):
+        for call in calls_in(caller):
+            if called_name(call) not in kept:
+                callee = callee_of(functions, call)
+                times[callee] = times.get(callee, 0) + times[caller]
+    return {function for function, count in times.items() if count == 1}
+
+
 def inline_calls(
     functions: dict[str, FuncOp], caller: FuncOp, kept: Container[str], joined: bool = False
 ) -> None:
@@ -61,39 +88,62 @@ def inline_calls(
 
 
 def _flatten(
-    functions: dict[str, FuncOp], caller: FuncOp, kept: Container[str], joined: bool
+    functions: dict[str, FuncOp],
+    caller: FuncOp,
+    kept: Container[str],
+    joined: bool,
+    moved: Container[FuncOp] = (),
 ) -> None:
-    """Replace each call by a copy of the callee's body, then the calls in that copy."""
+    """Replace each call by a copy of the callee's body, then the calls in that copy.
+
+    Of functions in `moved` the body itself is taken.
+    """
     pending = list(calls_in(caller))
     while pending:
         call = pending.pop()
         if called_name(call) not in kept:
-            pending += inline_call(call, callee_of(functions, call), joined)
+            callee = callee_of(functions, call)
+            pending += inline_call(call, callee, joined, callee in moved)
 
 
-def inline_call(call: CallOp, callee: FuncOp, joined: bool = False) -> list[CallOp]:
+def inline_call(
+    call: CallOp, callee: FuncOp, joined: bool = False, moves: bool = False
+) -> list[CallOp]:
     """Replace one call; returns the calls in the inlined code.
 
-    `joined`: for a derivative that sums as the call does (grad.join).
+    `joined`: for a derivative that sums as the call does (grad.join). With `moves` the callee has
+    no body any more.
     """
     block, body = call.parent, only_block(callee)
     assert block is not None
     brought: list[CallOp] = []
     handed_in = _handed_on(call.operands, call, joined)
     mapping: dict[SSAValue, SSAValue] = dict(zip(body.args, handed_in, strict=True))
+    last = body.last_op
+    assert last is not None
+    if moves:
+        for argument, value in mapping.items():
+            argument.replace_all_uses_with(value)
     for op in body.ops:
-        if op is body.last_op:
+        if op is last:
             break
-        copy = op.clone(mapping)
-        copy.location = op.location
+        if moves:
+            op.detach()
+        copy = op if moves else _copied(op, mapping)
         block.insert_op_before(copy, call)
         if copy.regions or isinstance(copy, CallOp):
             brought += [inner for inner in copy.walk() if isinstance(inner, CallOp)]
-    last = body.last_op
-    assert last is not None
-    returned = _handed_on([mapping[value] for value in last.operands], call, joined)
+    returned = _handed_on([mapping.get(v, v) for v in last.operands], call, joined)
     replace_results(call, returned)
+    if moves:
+        erase(last)
     return brought
+
+
+def _copied(op: Operation, mapping: dict[SSAValue, SSAValue]) -> Operation:
+    copy = op.clone(mapping)
+    copy.location = op.location
+    return copy
 
 
 def _handed_on(values: Sequence[SSAValue], call: CallOp, joined: bool) -> Sequence[SSAValue]:

@@ -6,7 +6,6 @@ logger "gradir", once for each program.
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from collections import Counter
@@ -61,6 +60,8 @@ def telling(module: ModuleOp, function: str) -> Generator[None]:
             for place in map(file_location, places)
             if place
         )
+        import logging
+
         logging.getLogger("gradir").warning(message(function, len(places), lines))
 
     timer = threading.Timer(max(SECONDS - spent, 0.0), tell)

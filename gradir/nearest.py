@@ -6,7 +6,6 @@ import dis
 import inspect
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any
 
 ELSEWHERE: Mapping[str, str] = {
@@ -28,13 +27,20 @@ ELSEWHERE: Mapping[str, str] = {
 """Names of arguments in other systems, and ours."""
 
 
+def close_names(name: str, names: Iterable[str], most: int = 1, cutoff: float = 0.6) -> list[str]:
+    """The names most like one, at most so many, the nearest first."""
+    from difflib import get_close_matches  # of errors alone
+
+    return get_close_matches(name, [*names], most, cutoff)
+
+
 def meant(name: str, known: Iterable[str]) -> str:
     """The known name that is meant by an unknown one, as "did you mean NAME?"; "" without one."""
     listed = [each for each in known if not each.startswith("_")]
     other = ELSEWHERE.get(name, "")
     if other and set(other.split(" and ")) <= set(listed):
         return f"did you mean {other}?"
-    close = get_close_matches(name, listed, 1)
+    close = close_names(name, listed)
     return f"did you mean {close[0]}?" if close else ""
 
 

@@ -13,7 +13,6 @@ left out with a warning of the logger "gradir" that names it.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
@@ -311,6 +310,8 @@ def _loader(kind: str, point: EntryPoint, wanted: type) -> Callable[[], Any]:
 
 
 def _warn(message: str) -> None:
+    import logging
+
     logging.getLogger("gradir").warning("plugin: %s", message)
 
 

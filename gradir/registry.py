@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from difflib import get_close_matches
 from types import NoneType
 from typing import Any, get_args, get_type_hints
 
@@ -27,6 +26,7 @@ from gradir.builtin import (
     own_passes,
 )
 from gradir.errors import ArgumentError, GradirError
+from gradir.nearest import close_names
 from gradir.plugins import PluginContext, plugin_dialects, plugin_passes
 
 __all__ = [
@@ -104,7 +104,7 @@ def _make_pass(spec: ArgSpec, available: Passes) -> ModulePass:
 
 
 def _unknown_pass(name: str, available: Passes) -> str:
-    close = get_close_matches(name, available, n=3, cutoff=0.5)
+    close = close_names(name, available, 3, 0.5)
     close += [other for other in available if name in other and other not in close][:5]
     candidates = close or [other for other in available if other.startswith("gradir-")]
     return f"error: unknown pass '{name}'; did you mean {', '.join(candidates)}?"

@@ -15,12 +15,14 @@ installed universe. GRADIR_UNIVERSE has all names.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from importlib.metadata import EntryPoint, entry_points
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from xdsl.universe import Universe
 
 from gradir.builtin import Dialects, Passes, own_dialects, own_passes
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 T = TypeVar("T")
 
@@ -66,6 +68,8 @@ def installed_universes() -> Iterator[Universe]:
 
 def loaded_universes() -> Iterator[tuple[EntryPoint, Universe | None, Exception | None]]:
     """The universes of the environment, or why one cannot be loaded."""
+    from importlib.metadata import entry_points  # most programs never look for them
+
     points: list[EntryPoint] = sorted(entry_points(group="xdsl.universe"), key=lambda e: e.name)
     for point in points:
         try:

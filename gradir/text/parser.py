@@ -11,7 +11,6 @@ import threading
 from bisect import bisect_right
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from difflib import get_close_matches
 from math import prod
 from typing import Any, NoReturn
 
@@ -39,6 +38,7 @@ from gradir.dialects.base.rounding import rounded
 from gradir.dialects.base.shapes import FLOAT_NAMES, is_float
 from gradir.errors import gradir_errors
 from gradir.forking import in_child, short_lock
+from gradir.nearest import close_names
 from gradir.text.source_text import check
 
 MAX_DENSE_ELEMENTS = 1 << 24
@@ -185,7 +185,7 @@ class LocatingParser(Parser):
                 f"unknown dialect '{dialect}' of operation '{name}'; "
                 "--allow-unregistered-dialect would accept it"
             )
-        close = get_close_matches(name, [op.name for op in self.ctx.loaded_ops], n=1)
+        close = close_names(name, (op.name for op in self.ctx.loaded_ops))
         return f"unknown operation '{name}'" + (f"; did you mean '{close[0]}'?" if close else "")
 
     # Values

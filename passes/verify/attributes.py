@@ -4,7 +4,6 @@ ranges of numbers on all ops. A misspelt or misplaced name would be ignored."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from difflib import SequenceMatcher
 from typing import Any, cast
 
 from xdsl.dialects.builtin import (
@@ -163,4 +162,6 @@ def _verify_names(names: Iterable[str], known: Sequence[str], label: str, place:
 
 
 def _likeness(one: str, other: str) -> float:
+    from difflib import SequenceMatcher  # of errors alone
+
     return SequenceMatcher(None, one, other).ratio()

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -30,17 +31,26 @@ sys.setprofile(note)
 for _ in range(2):
     gradient(np.linspace(0, 1, 5))
 sys.setprofile(None)
-print(json.dumps(sorted(entered)))
+print(json.dumps([sorted(entered), sorted(sys.modules)]))
 """
 
+NOT_NEEDED = ("difflib", "email", "importlib.metadata", "logging", "scipy", "unittest")
+"""Modules that a first call does without: they take as long to import as a small stage runs."""
 
-def files_of_calls() -> set[str]:
-    """The files with functions that a first and a second call run, in the rooms of the road."""
+
+@cache
+def first_calls() -> tuple[list[str], list[str]]:
+    """The files with functions that a first and a second call run, and all imported modules."""
     environment = os.environ | {"GRADIR_CACHE": "0", "GRADIR_TIERS": "1"}
     command = [sys.executable, "-c", CALLS]
     ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    return tuple(json.loads(ran.stdout))
+
+
+def files_of_calls() -> set[str]:
+    """The files with functions that run in the calls, in the rooms of the road."""
     package = f"{(ROOT / 'gradir').resolve()}{os.sep}"
-    names = {name.removeprefix(package) for name in json.loads(ran.stdout)}
+    names = {name.removeprefix(package) for name in first_calls()[0]}
     return {name for name in names if name.startswith(ROOMS)}
 
 
@@ -59,3 +69,7 @@ def listed_files() -> set[str]:
 def test_the_road_is_as_listed() -> None:
     assert files_of_calls() == listed_files()
     assert len(listed_files()) <= MOST_FILES
+
+
+def test_modules_that_no_call_needs() -> None:
+    assert not {*NOT_NEEDED} & {*first_calls()[1]}

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any, cast
 
 import numpy as np
@@ -29,7 +28,7 @@ from gradir.frontends.tracing.scipy_calls import of_scipy_ufunc
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracer import FUNCTIONS, Tracer
 from gradir.frontends.tracing.tracing import element, holds_tracers, is_number, lifted
-from gradir.nearest import unknown_argument
+from gradir.nearest import close_names, unknown_argument
 
 _FOLDS = ("reduce", "accumulate", "reduceat")
 # The functions of a ufunc's methods `reduce` and `accumulate`.
@@ -263,7 +262,7 @@ def _unknown(name: str, short: str) -> Exception:
     reason = linalg.ABSENT.get(short) or absent.ABSENT.get(short)
     if reason is None and "fft" in name:
         reason = absent.ABSENT["fft"]
-    close = get_close_matches(short, FUNCTIONS, 1)
+    close = close_names(short, FUNCTIONS)
     way_out = f"the closest name is {close[0]}" if close else "compose it of those of gradir.numpy"
     return refusal(f"{name}: not there for traced arrays; {reason or way_out}")
 

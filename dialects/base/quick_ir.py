@@ -24,6 +24,7 @@ from xdsl.irdl.operations import BaseAccessor, BeforeVariadicSingleAccessor, Var
 # The methods write the private links of xDSL's classes, as the originals do.
 _item: Any = tuple.__getitem__
 _construct: Any = tuple.__new__
+_make: Any = object.__new__
 _NO_ATTRIBUTES: Mapping[str, Attribute] = {}
 
 
@@ -57,13 +58,17 @@ def _set_operands(self: Any, values: Iterable[SSAValue]) -> None:
     for operand, use in zip(self._operands, self._operand_uses, strict=False):
         operand.remove_use(use)
     self._operands = operands = _operands_of(self, values)
-    self._operand_uses = tuple([Use(self, k) for k in range(len(operands))])
-    for operand, use in zip(operands, self._operand_uses, strict=True):
+    uses: list[Any] = []
+    for index, operand in enumerate(operands):
+        use = _make(Use)  # without the call of __init__
+        use._operation, use._index = self, index
         first = operand.first_use
         if first is not None:
             use._next_use = first
             first._prev_use = use
         operand.first_use = use
+        uses.append(use)
+    self._operand_uses = tuple(uses)
 
 
 def _init_use(self: Any, _operation: Operation, _index: int) -> None:
@@ -99,9 +104,12 @@ def _init_operation(
 ) -> None:
     if operands:
         _set_operands(self, operands)
-    self.results = _construct(
-        SSAValues, [OpResult(type_, self, index) for index, type_ in enumerate(result_types)]
-    )
+    results: list[Any] = []
+    for index, type_ in enumerate(result_types):
+        result = _make(OpResult)
+        result._type, result.op, result.index = type_, self, index
+        results.append(result)
+    self.results = _construct(SSAValues, results)
     self.properties = dict(properties)
     self.attributes = dict(attributes)
     self.location = UNKNOWN_LOC if location is None else location

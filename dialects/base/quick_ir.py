@@ -294,6 +294,71 @@ def _attach_op(self: Any, operation: Any) -> None:
     operation.parent = self
 
 
+def _insert_op_after(self: Any, new_op: Any, existing_op: Any) -> None:
+    if existing_op.parent is not self:
+        raise ValueError("Can't insert operation after operation not in this block.")
+    _attach_op(self, new_op)
+    following = existing_op._next_op
+    new_op._prev_op, new_op._next_op = existing_op, following
+    existing_op._next_op = new_op
+    if following is None:
+        self._last_op = new_op
+    else:
+        following._prev_op = new_op
+
+
+def _insert_op_before(self: Any, new_op: Any, existing_op: Any) -> None:
+    if existing_op.parent is not self:
+        raise ValueError("Can't insert operation before operation not in current block")
+    _attach_op(self, new_op)
+    previous = existing_op._prev_op
+    new_op._prev_op, new_op._next_op = previous, existing_op
+    existing_op._prev_op = new_op
+    if previous is None:
+        self._first_op = new_op
+    else:
+        previous._next_op = new_op
+
+
+def _detach_op(self: Any, op: Any) -> Any:
+    if op.parent is not self:
+        raise ValueError("Cannot detach operation from a different block.")
+    previous, following = op._prev_op, op._next_op
+    op.parent = op._prev_op = op._next_op = None
+    if previous is None:
+        self._first_op = following
+    else:
+        previous._next_op = following
+    if following is None:
+        self._last_op = previous
+    else:
+        following._prev_op = previous
+    return op
+
+
+def _drop_all_references(self: Any) -> None:
+    self.parent = None
+    for operand, use in zip(self._operands, self._operand_uses, strict=False):
+        operand.remove_use(use)
+    self._operand_uses = ()
+    if self._successors:
+        for successor, use in zip(self._successors, self._successor_uses, strict=True):
+            successor.remove_use(use)
+        self._successor_uses = self._successors = ()
+    for region in self.regions:
+        region.drop_all_references()
+
+
+def _remove_use(self: Any, use: Any) -> None:
+    previous, following = use._prev_use, use._next_use
+    if following is not None:
+        following._prev_use = previous
+    if previous is None:
+        self.first_use = following
+    else:
+        previous._next_use = following
+
+
 @cache
 def _memory_effects(op_class: Any) -> tuple[Any, ...]:
     """The traits that say which effects an op of the class has."""
@@ -380,6 +445,7 @@ REPLACEMENTS: tuple[tuple[Any, str, Any], ...] = (
     (SSAValues, "__getitem__", _item_or_slice),
     (SSAValue, "type", _read("_type")),
     (SSAValue, "replace_all_uses_with", _replace_all_uses_with),
+    (core.IRWithUses, "remove_use", _remove_use),
     (SSAValue, "erase", _erase_value),
     (core.IRWithName, "name_hint", property(attrgetter("_name"), _set_name_hint)),
     (OpResult, "__init__", _init_result),
@@ -396,6 +462,7 @@ REPLACEMENTS: tuple[tuple[Any, str, Any], ...] = (
     (Operation, "parent_node", _read("parent")),
     (Operation, "next_op", _read("_next_op")),
     (Operation, "prev_op", _read("_prev_op")),
+    (Operation, "drop_all_references", _drop_all_references),
     (Operation, "clone_without_regions", _clone_without_regions),
     (Operation, "clone", _clone),
     (IRDLOperation, "__post_init__", _fill_in_defaults),
@@ -410,6 +477,9 @@ REPLACEMENTS: tuple[tuple[Any, str, Any], ...] = (
     (Block, "next_block", _read("_next_block")),
     (Block, "parent_node", _read("parent")),
     (Block, "_attach_op", _attach_op),
+    (Block, "insert_op_after", _insert_op_after),
+    (Block, "insert_op_before", _insert_op_before),
+    (Block, "detach_op", _detach_op),
     (Block, "walk", _walk_block),
     (BaseAccessor, "__get__", _get_accessed),
     (BeforeVariadicSingleAccessor, "__get__", _get_single),

@@ -90,6 +90,8 @@ class _Library:
         self.pieces = self._made_pieces()
         self.numbers = {name: number for number, name in enumerate(self.pieces, 1)}
         self.segments = self._placed()
+        known = [kind for kind, name in SECTION_OF_PART.items() if name in self.pieces]
+        self.starts = {kind: self.pieces[SECTION_OF_PART[kind]].header.address for kind in known}
 
     # Layout.
 
@@ -215,10 +217,10 @@ class _Library:
 
     def _address(self, symbol: Symbol) -> int:
         """The address of a symbol; of an import, of its stub."""
-        if symbol.section is None:
+        section = symbol.section
+        if section is None:
             return self.pieces[".plt"].header.address + STUB_BYTES * self.stubs[symbol]
-        section = self.pieces[SECTION_OF_PART[symbol.section.kind]]
-        return section.header.address + self.image.offset(symbol)
+        return self.starts[section.kind] + self.image.places[section] + symbol.value
 
     def _slot_address(self, symbol: Symbol) -> int:
         return self.pieces[".got"].header.address + WORD * self.slots[symbol]
@@ -242,14 +244,14 @@ class _Library:
     def _relocate(self) -> None:
         """Write all addresses, and what the loader has to add to."""
         machine = self.image.machine
+        bytes_of = {kind: self.pieces[SECTION_OF_PART[kind]].data for kind in self.starts}
         for part, r, way in self.asked:
-            piece = self.pieces[SECTION_OF_PART[part]]
-            place = piece.header.address + r.offset
             if way.form == "word" and r.symbol.section is None:
                 continue
             got = way.asks == relocations.GOT
             target = self._slot_address(r.symbol) if got else self._address(r.symbol)
-            relocations.apply(piece.data, r.offset, way, target + r.addend, place)
+            place = self.starts[part] + r.offset
+            relocations.apply(bytes_of[part], r.offset, way, target + r.addend, place)
         relative, named = list[bytes](), list[bytes]()
         for place, symbol, addend, is_slot in self._loader_places():
             if symbol.section is not None:
@@ -268,8 +270,7 @@ class _Library:
         """The words that the loader writes: their address, symbol, addend, whether in the GOT."""
         found: list[tuple[int, Symbol, int, bool]] = []
         for part, r in self.loaded:
-            place = self.pieces[SECTION_OF_PART[part]].header.address + r.offset
-            found.append((place, r.symbol, r.addend, False))
+            found.append((self.starts[part] + r.offset, r.symbol, r.addend, False))
         return found + [(self._slot_address(s), s, 0, True) for s in self.slots]
 
     def _dynamic(self) -> bytes:

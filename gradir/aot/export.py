@@ -110,7 +110,8 @@ def export_library(
     with paused_gc():
         made = [_compiled(each, chosen, threads) for each in wanted]
     refuse_inputs(outputs, operator_files(made))
-    files = _files(made, outputs, chosen, threads, kind, words, LIBRARIES[mpi])
+    with paused_gc():
+        files = _files(made, outputs, chosen, threads, kind, words, LIBRARIES[mpi])
     write_files(files)
     library, top, said = files
     return ExportedLibrary(library, top, said, tuple(each.name for each in made))

@@ -23,6 +23,8 @@ from gradir.aot.objects import (
 from gradir.aot.relocations import WAYS, way_of
 from gradir.errors import CompileError
 
+TEMPORARY = ".L"
+"""The begin of names that are for one object alone, and that files need not have."""
 NO_LIBRARY = ""
 """The library of an imported symbol that whoever links or loads the library has to provide."""
 
@@ -86,20 +88,22 @@ def link(
     for unit in every:
         own = _globals(unit)
         for section in (s for o in unit.objects for s in o.sections):
+            kind, start = section.kind, places[section]
             for r in section.relocations:
                 if r.type not in known:
                     way_of(machine, r.type, r.symbol.name)
                 target = r.symbol
                 if target.section is None:
                     target = _found(target.name, own, common, imports, libraries)
-                moved = Relocation(places[section] + r.offset, r.type, target, r.addend)
-                relocations.append((section.kind, moved))
+                relocations.append((kind, Relocation(start + r.offset, r.type, target, r.addend)))
     symbols = [
         (f"{unit.prefix}{s.name}", s)
         for unit in every
         for o in unit.objects
         for s in o.symbols
         if s.section is not None and s.name and s.type != elf.FILE_SYMBOL
+        # constants of LLVM's, which are a third of all names
+        if not s.name.startswith(TEMPORARY)
     ]
     missing = [name for name in exports if name not in common]
     assert not missing, missing

@@ -25,6 +25,7 @@ from gradir.aot.abi import (
 )
 from gradir.aot.checks import check_functions, check_workspace
 from gradir.aot.code import Code, constant_texts
+from gradir.aot.collectives import END_SYMBOL
 from gradir.aot.failures import report, report_program
 from gradir.aot.growth import memory_functions
 from gradir.aot.quick_checks import quick_functions
@@ -49,8 +50,9 @@ declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 
 
 @cache
-def entry_functions(grows: bool) -> str:
-    """The functions, but for @gradir_cpu_level. `grows`: tapes of programs allocate memory."""
+def entry_functions(grows: bool, communicates: bool) -> str:
+    """The functions, but for @gradir_cpu_level. `grows`: tapes of programs allocate memory;
+    `communicates`: programs have collectives."""
     texts: dict[str, str] = {}
     parts = [
         quick_functions(),
@@ -60,7 +62,8 @@ def entry_functions(grows: bool) -> str:
         report(texts),
         report_program(texts),
         *([memory_functions(texts)] if grows else []),
-        _run(texts, grows),
+        *([f"declare hidden void @{END_SYMBOL}(ptr, i64)"] if communicates else []),
+        _run(texts, grows, communicates),
         _call(texts),
         _poll(texts),
     ]
@@ -101,7 +104,7 @@ def _fill_table(texts: dict[str, str], grows: bool) -> str:
     return f.inlined("fill_table", names)
 
 
-def _run(texts: dict[str, str], grows: bool) -> str:
+def _run(texts: dict[str, str], grows: bool, communicates: bool) -> str:
     """`@run(function, program, in, out, workspace, status)`: a call of a program."""
     f = Code(texts)
     info = f.field(FUNCTION, "%function", "info")
@@ -113,11 +116,18 @@ def _run(texts: dict[str, str], grows: bool) -> str:
     with f.when(f.emit(f"and i1 {several}, {parallel}")):
         f.call("void", f.field(FUNCTION, "%function", "grow"), f"i64 {threads}")
     f.call("void", f.field(PROGRAM, "%program", "entry"), "ptr %workspace")
-    if grows:
-        f.call("void", "@free_grown", "ptr %program, ptr %workspace")
     error = f.load("i64", 1, f.address("i64", "%workspace", TABLE_ERROR))
     stop = f.load("i64", 1, f.address("i64", "%workspace", TABLE_STOP))
-    f.branch(f.emit(f"icmp eq i64 {f.emit(f'or i64 {error}, {stop}')}, 0"), "done", "failed")
+    failed = f.emit(f"icmp ne i64 {f.emit(f'or i64 {error}, {stop}')}, 0")
+    if communicates:
+        # MPI reads and writes the memory of calls under way
+        with f.when(failed):
+            requests = f.address("i8", "%workspace", f.field(PROGRAM, "%program", "requests"))
+            count = f.field(PROGRAM, "%program", "n_requests")
+            f.call("void", f"@{END_SYMBOL}", f"ptr {requests}, i64 {count}")
+    if grows:
+        f.call("void", "@free_grown", "ptr %program, ptr %workspace")
+    f.branch(failed, "failed", "done")
     f.label("done")
     with f.when(moved):
         f.call("void", f"@{DELIVER}", arguments)

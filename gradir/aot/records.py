@@ -70,6 +70,7 @@ class DataRecords:
         rows: Sequence[Mapping[str, Value]],
         name: str | None = None,
         is_global: bool = False,
+        kind: str = RELRO,
     ) -> Symbol:
         """An array of structures, by the values of their fields; fields left out are 0."""
         data, pointers = list[bytes](), dict[int, Symbol | None]()
@@ -81,7 +82,7 @@ class DataRecords:
                 target = row.get(field)
                 assert not isinstance(target, int)
                 pointers[k * type_.size + place] = target
-        return self._with_pointers(b"".join(data), pointers, name or type_.name, is_global)
+        return self._with_pointers(b"".join(data), pointers, name or type_.name, is_global, kind)
 
     def block(self, data: bytes, pointers: Mapping[int, Symbol], name: str) -> Symbol:
         """Bytes with pointers at some places."""
@@ -96,11 +97,16 @@ class DataRecords:
         return self._with_pointers(data, pointers, name, is_global)
 
     def _with_pointers(
-        self, data: bytes, pointers: Mapping[int, Symbol | None], name: str, is_global: bool
+        self,
+        data: bytes,
+        pointers: Mapping[int, Symbol | None],
+        name: str,
+        is_global: bool,
+        kind: str = RELRO,
     ) -> Symbol:
         if not data:
             return self.constant(bytes(8))
-        made = self._add(RELRO, bytearray(data), 8, name)
+        made = self._add(kind, bytearray(data), 8, name)
         made.is_global = is_global
         assert made.section is not None
         made.section.relocations += [

@@ -15,6 +15,7 @@ from functools import cache
 
 from gradir.aot.abi import (
     ABI,
+    ALLOCATOR,
     ARRAY,
     CODES,
     CONSTANT,
@@ -109,6 +110,8 @@ def _run(texts: dict[str, str], grows: bool, communicates: bool) -> str:
     f = Code(texts)
     info = f.field(FUNCTION, "%function", "info")
     arguments = f"ptr {info}, ptr %program, ptr %in, ptr %out, ptr %workspace"
+    if grows:
+        _check_allocator(f, info)
     moved = _check_and_fill(f, info, arguments)
     threads = f.load("i64", 1, f.address("i64", "%workspace", TABLE_THREADS))
     several = f.emit(f"icmp sgt i64 {threads}, 1")
@@ -137,6 +140,15 @@ def _run(texts: dict[str, str], grows: bool, communicates: bool) -> str:
     f.ret("i32 " + f.call("i32", "@report_program", given))
     names = "ptr %function, ptr %program, ptr %in, ptr %out, ptr %workspace, ptr %status"
     return f.inlined("run", names, "i32")
+
+
+def _check_allocator(f: Code, info: str) -> None:
+    """Refuse an allocator without its function, also where a call would not come to need it."""
+    allocator = f.field(STATUS, "%status", "allocator")
+    with f.when(f.emit(f"icmp ne ptr {allocator}, null")):
+        missing = f.is_null(f.field(ALLOCATOR, allocator, "resize"))
+        name = f"ptr {f.field(INFO, info, 'name')}"
+        f.refuse_if(missing, "null_pointer", "%s: status->allocator: resize is NULL", [name])
 
 
 def _check_and_fill(f: Code, info: str, arguments: str) -> str:

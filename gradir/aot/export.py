@@ -102,7 +102,7 @@ def export_library(
     _refuse_foreign(place, levels or (), words or ())
     if kind not in KINDS:
         raise ArgumentError(f"kind: one of {', '.join(KINDS)} expected, got {kind!r}")
-    if not isinstance(threads, int) or not 1 <= threads <= MAX_THREADS:
+    if type(threads) is not int or not 1 <= threads <= MAX_THREADS:
         raise ArgumentError(f"threads: a number from 1 to {MAX_THREADS} expected, got {threads!r}")
     chosen = targets_of(levels, host_is_arm())
     if mpi not in LIBRARIES:
@@ -140,6 +140,8 @@ def _levels(targets: Sequence[str] | str | None) -> list[str] | None:
     is_sequence = isinstance(several, Sequence) and not isinstance(several, bytes)
     if not is_sequence or not all(isinstance(each, str) for each in several):
         raise ArgumentTypeError(f"targets: expected the names of levels, got {targets!r}")
+    if not several:
+        raise ArgumentError("targets: expected one level at least")
     return [*several]
 
 

@@ -21,6 +21,7 @@ import struct
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -266,22 +267,23 @@ class Library:
         except OSError as error:
             raise LibraryError(f"{path}: cannot be loaded: {error}") from None
         ends = "", "_info", "_workspace_bytes"
-        self.functions = tuple(
-            name for name in names if all(hasattr(self._library, name + end) for end in ends)
-        )
+        has = [all(hasattr(self._library, name + end) for end in ends) for name in names]
+        self.functions = tuple(compress(names, has))
         if self._library is None or not self.functions:
             raise LibraryError(f"{path}: has no functions of gradir's")
         self._made = {name: Function(self._library, name) for name in self.functions}
 
     def __getattr__(self, name: str) -> Function:
-        made: dict[str, Function] = self.__dict__.get("_made", {})
-        if name not in made:
-            known = ", ".join(made)
+        if name.startswith("_") or name not in self._made:
+            known = ", ".join(self.functions)
             raise AttributeError(f"{self.path}: no function {name}; functions: {known}")
-        return made[name]
+        return self._made[name]
 
     def __getitem__(self, name: str) -> Function:
         return self.__getattr__(name)
+
+    def __reduce__(self) -> Any:
+        return load_library, (self.path,)
 
     def __repr__(self) -> str:
         return f"<gradir library {self.path}: {', '.join(self.functions)}>"
@@ -410,8 +412,7 @@ def _structs(
 def _failure(status: StatusStruct, code: int) -> str:
     """The message of a failed call, after the place in the source, if that is known."""
     text = status.message.decode(errors="replace") or CODES[code]
-    place = f"{status.file.decode()}:{status.line}:{status.column}: " if status.file else ""
-    return place + text
+    return f"{status.file.decode()}:{status.line}:{status.column}: {text}" if status.file else text
 
 
 # ELF files.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import os
+import pickle
 import shutil
 import subprocess
 import sys
@@ -41,6 +43,19 @@ def test_files_are_written_all_or_none(tmp_path: Path) -> None:
     with pytest.raises(FileError, match="it is a folder"):
         gradir.export_library(lambda x: x * 2, path, X, functions="f")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["libf.json"]
+
+
+def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for name, wrong in (
+        ("pipe", "it is no regular file"),
+        (".." + "/x" * 30, "No such file or directory"),
+        ("x" * 300, "File name too long"),
+    ):
+        with pytest.raises(FileError, match=wrong):
+            gradir.export_library(lambda x: x * 2, tmp_path / name, X, functions="f")
+    assert [*tmp_path.iterdir()] == [pipe] and pipe.is_fifo()
 
 
 @pytest.mark.parametrize("name", ["nullptr", "static_cast", "typeof", "co_await", "xor_eq"])
@@ -336,6 +351,11 @@ def test_types_of_options(tmp_path: Path) -> None:
     for wrong in (1.5, [3], b"x", True):
         with pytest.raises(ArgumentTypeError, match="targets: expected the names of levels"):
             export(module, path, targets=wrong)
+    with pytest.raises(ArgumentError, match="targets: expected one level at least"):
+        export(module, path, targets=[])
+    for wrong in (True, 1.0, 0, 1 << 20):
+        with pytest.raises(ArgumentError, match="threads: a number from 1 to 1024 expected"):
+            export(module, path, threads=wrong)
     for wrong in (3, ["gcc"], b"gcc"):
         with pytest.raises(ArgumentTypeError, match="linker: expected a command"):
             export(module, path, linker=wrong)
@@ -343,6 +363,13 @@ def test_types_of_options(tmp_path: Path) -> None:
         with pytest.raises(ArgumentTypeError, match="path: expected the name of a file"):
             export(module, wrong)
     assert [*tmp_path.iterdir()] == []
+
+
+def test_libraries_are_copied_by_their_path(library: Path) -> None:
+    loaded = gradir.load_library(library)
+    for other in (copy.copy(loaded), copy.deepcopy(loaded), pickle.loads(pickle.dumps(loaded))):
+        assert other.f(X)[0].tolist() == [2, 2, 2]
+    assert not hasattr(loaded, "_none") and not hasattr(loaded, "g")
 
 
 def test_types_of_calls(tmp_path: Path) -> None:

@@ -23,8 +23,6 @@ from gradir.aot.objects import (
 from gradir.aot.relocations import WAYS, way_of
 from gradir.errors import CompileError
 
-TEMPORARY = ".L"
-"""The begin of names that are for one object alone, and that files need not have."""
 NO_LIBRARY = ""
 """The library of an imported symbol that whoever links or loads the library has to provide."""
 
@@ -102,8 +100,6 @@ def link(
         for o in unit.objects
         for s in o.symbols
         if s.section is not None and s.name and s.type != elf.FILE_SYMBOL
-        # constants of LLVM's, which are a third of all names
-        if not s.name.startswith(TEMPORARY)
     ]
     missing = [name for name in exports if name not in common]
     assert not missing, missing

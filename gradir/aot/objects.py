@@ -15,6 +15,9 @@ KINDS = (RODATA, TEXT, RELRO, DATA, ZEROS)
 MOST_WRITTEN_ZEROS = 64
 """Bytes up to which zeros are data like others."""
 
+TEMPORARY = b".L"
+"""The begin of names for constants, a third of all, which no other file than LLVM's objects has."""
+
 UNWIND_TABLE = ".eh_frame"
 """Left out: no exception passes through native code."""
 
@@ -69,7 +72,7 @@ def read_object(data: bytes) -> ObjectCode:
     kind, machine, table, count = fields[1], fields[2], fields[6], fields[12]
     if kind != elf.RELOCATABLE or machine not in elf.NAMES:
         raise CompileError(f"ahead of time: no linking of ELF type {kind}, machine {machine}")
-    rows = [elf.SECTION.unpack_from(data, table + k * elf.SECTION.size) for k in range(count)]
+    rows = [*elf.SECTION.iter_unpack(data[table : table + count * elf.SECTION.size])]
     names = rows[fields[13]][4]
     made: dict[int, Section] = {}
     for k, row in enumerate(rows):
@@ -125,6 +128,7 @@ def _symbols(
     ):
         if place == elf.COMMON or info >> 4 > elf.GLOBAL:
             raise CompileError("ahead of time: a symbol of LLVM's is neither local nor global")
-        text = texts[name : find(0, name)].decode() if name else ""
+        is_named = name and not texts.startswith(TEMPORARY, name)
+        text = texts[name : find(0, name)].decode() if is_named else ""
         found.append(Symbol(text, section_of(place), value, size, info >> 4 == 1, info & 15))
     return found

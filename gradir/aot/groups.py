@@ -56,13 +56,11 @@ NO_GROUPS = Groups()
 
 
 def groups_of(given: Any) -> Groups:
-    """The groups of the option, before these the process's own. ArgumentError for other values."""
-    if given is None:
-        given = {}
-    if not isinstance(given, Mapping):
+    """The process's own groups, and the option's, which come first. ArgumentError for others."""
+    if not (given is None or isinstance(given, Mapping)):
         raise ArgumentTypeError(f"groups: expected ranks by the names of groups, got {given!r}")
     found: dict[str, Sequence[Sequence[int]]] = {k: [v] for k, v in mpi.own_groups().items()}
-    for name, ranks in given.items():
+    for name, ranks in (given or {}).items():
         found[name] = _lists(name, ranks)
     return Groups(found)
 

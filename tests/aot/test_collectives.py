@@ -145,9 +145,10 @@ def test_what_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
                    {"some": [1 << 31]}, {"some": "01"}, {"some": [True]}):  # fmt: skip
         with pytest.raises(ArgumentError, match="groups: expected "):
             gradir.export_library(module, path, groups=groups)
+    export: Any = gradir.export_library
     for groups in ([0, 1], "some=0,1", {"some": 3}):
         with pytest.raises(ArgumentTypeError, match="groups: expected "):
-            gradir.export_library(module, path, groups=groups)
+            export(module, path, groups=groups)
     source = tmp_path / "f.mlir"
     source.write_text(text)
     for given in ("some", "some=", "some=0,a", "some=0,,1", "some=-1", "=0,1", "world=0,1"):

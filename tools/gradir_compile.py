@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 from gradir import __version__
 from gradir.aot.export import export_library
+from gradir.aot.groups import read_groups
 from gradir.aot.mpi import LIBRARIES
 from gradir.aot.program import LEVELS_OF_X86
 from gradir.codegen.text.target import LEVELS
@@ -49,6 +50,7 @@ class CompileArguments(argparse.Namespace):
     threads: int
     linker: str | None
     mpi: str
+    group: list[str]
     passes: str | None
     trust_input: bool
     traceback: bool
@@ -103,6 +105,14 @@ def parser() -> argparse.ArgumentParser:
         default="mpich",
         help="the MPI library that collectives call; default: %(default)s",
     )
+    add(
+        "--group",
+        metavar="NAME=RANKS",
+        action="append",
+        default=[],
+        help="the ranks of a group of the program: even=0,2, or lists of which each rank is in "
+        "one: rows=0,1/2,3; may be repeated",
+    )
     add("-p", "--passes", metavar="PIPELINE", help="run these passes first, as with gradir-opt -p")
     add(
         "--trust-input",
@@ -135,6 +145,7 @@ def compile_file(arguments: CompileArguments, sources: Sources) -> None:
         kind=kind,
         linker=arguments.linker,
         mpi=arguments.mpi,
+        groups=read_groups(arguments.group),
     )
 
 

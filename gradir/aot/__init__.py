@@ -6,6 +6,9 @@ abi.py        the structures of gradir_abi.h
 entry.py      the code between a caller and a program, the same for all, with its checks
               (quick_checks.py, checks.py), what calls ask of results (results.py), tapes
               (growth.py), failures (failures.py), operators and collectives (hosts.py)
+collectives.py
+              the calls of MPI: their writer (mpi_code.py), groups of ranks (groups.py), names and
+              numbers of each MPI library (mpi.py)
 records.py    what that code reads: descriptions, messages, constants
 linker.py     objects to one image, which elf_library.py and elf_object.py write
 loader.py     calls a library from Python; a file by itself

@@ -58,12 +58,13 @@ FUNCTION = Struct.of(
 CHECK = Struct.of("check", size="i64", kind="i64", shape="ptr", low="i64", request="i64")
 # A function at a level, for processors of `least` (the numbers of the psABI's levels). The table of
 # `words` words begins the workspace; `arena` is the place of the arena there, 0 for none. The words
-# from `first` on take the addresses of inputs and results.
+# from `first` on take the addresses of inputs and results; the last ones, from byte `requests` on,
+# are the requests of collectives (mpi_code.py).
 PROGRAM = Struct.of(
     "program",
     entry="ptr", least="i64", workspace_bytes="i64", words="i64", first="i64", arena="i64",
     constants="ptr", n_constants="i64", growing="ptr", n_growing="i64", messages="ptr",
-    is_parallel="i64",
+    is_parallel="i64", requests="i64", n_requests="i64",
 )  # fmt: skip
 CONSTANT = Struct.of("constant", word="i64", data="ptr")
 # Memory that grows: its first word in the table, the bytes of a record, and the place in the

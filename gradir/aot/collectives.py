@@ -1,8 +1,8 @@
-"""Collectives of a library: MPI's functions on MPI_COMM_WORLD, in the order of the program.
+"""Collectives and messages of a library: MPI's functions, in the order of the program.
 
-A program starts a collective and waits for it later; here it is over when it is started. MPI's
-calls that do not block make the sums, as in gradir's own calls: the others may add in another
-order. In a group of one rank MPI copies, too.
+A call is started at its place, by MPI's functions that do not block, and waited for before the
+first op that needs it, as in gradir's own calls; so these have the same order of sums. Its requests
+are in the workspace. In a group of one rank MPI copies, too.
 """
 
 from __future__ import annotations
@@ -14,24 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from gradir.aot.code import Code, constant_texts
-from gradir.aot.mpi import REQUEST_BYTES, STATUS_BYTES
-from gradir.codegen.text.structs import Struct
+from gradir.aot.code import constant_texts
+from gradir.aot.groups import GROUP_FUNCTION, Groups, group_function
+from gradir.aot.mpi_code import GROUP, HANDLES_SYMBOL, REQUESTS, MpiCode
 from gradir.dialects.grad.host_call import COLLECTIVE, IN_REGION, HostCallOp
 from gradir.runtime.arrays import ArraySpec, spec_of
 
 LARGEST_COUNT = (1 << 31) - 1
-PERMUTE_TAG = 2
+SEND_TAG, PERMUTE_TAG = 1, 2
 
-SITE = Struct.of(
-    "collective",
-    kind="i64", ranks="i64", reads="i64", operand="i64", result="i64", count="i64", type="i64",
-    root="i64", pairs="ptr", n_pairs="i64", text="ptr",
+START_SYMBOL, WAIT_SYMBOL, END_SYMBOL = (
+    "gradir_start_collective", "gradir_wait", "gradir_end_collectives",
 )  # fmt: skip
-"""A call: the number of its kind; its ranks, 0 for any; whether it has an operand; bytes of operand
-and result; count and type of what is summed; the rank `root`; (source, target) of a permutation."""
-HANDLES = Struct.of("mpi", world="i64", sum="i64", byte="i64")
-COLLECTIVE_SYMBOL, HANDLES_SYMBOL = "gradir_collective", "gradir_mpi_handles"
 
 
 @dataclass(frozen=True)
@@ -40,6 +34,7 @@ class CollectiveCall:
 
     place: str
     kind: str
+    group: str
     words: tuple[str, ...]
     inputs: tuple[ArraySpec, ...]
     outputs: tuple[ArraySpec, ...]
@@ -50,8 +45,9 @@ class CollectiveCall:
         return int(self.words[0]) if self.words and self.kind != "barrier" else 0
 
     @property
-    def root(self) -> int:
-        return int(self.words[1]) if self.kind in ("reduce", "broadcast") else 0
+    def other(self) -> int:
+        """The root, or the other end of a message."""
+        return int(self.words[1]) if self.kind in WITH_OTHER else 0
 
     @property
     def pairs(self) -> list[int]:
@@ -73,194 +69,243 @@ def collective_place(site: Any) -> str:
     return site.place.replace(f"{HostCallOp.name} @{site.callee}", kind.removesuffix(IN_REGION))
 
 
-def collective_call(site: Any) -> CollectiveCall | str:
+def collective_call(site: Any, groups: Groups) -> CollectiveCall | str:
     """The collective of a host call site; or why a library cannot make it."""
     kind, group, *words = site.callee.removeprefix(COLLECTIVE).split(":")
     kind = kind.removesuffix(IN_REGION)
     inputs, outputs = (tuple(spec_of("", t) for t in ts) for ts in (site.inputs, site.outputs))
-    if group != "world":
-        return f"a library has the group world, got {group}"
-    if kind not in KINDS:
-        return "a library has no messages that are sent and received apart; use gradir.comm.permute"
     if any(spec.nbytes > LARGEST_COUNT for spec in (*inputs, *outputs)):
         return f"MPI counts to {LARGEST_COUNT}; divide the array"
-    return CollectiveCall(collective_place(site), kind, tuple(words), inputs, outputs)
+    made = CollectiveCall(collective_place(site), kind, group, tuple(words), inputs, outputs)
+    return groups.objection(group, made.ranks) or made
 
 
-def collective_function(kinds: Sequence[str], in_place: int) -> str:
-    """The module with `@gradir_collective(site, buffers, status)`: 0, or a code of a status."""
-    texts: dict[str, str] = {}
-    w = _Writer(Code(texts), in_place)
-    f = w.f
-    flag = f.emit("alloca i32, align 4")
-    w.call("MPI_Initialized", f"ptr {flag}")
-    none = f.emit(f"icmp eq i32 {f.load('i32', 1, flag)}, 0")
-    w.refuse(none, "the caller has not initialized MPI")
-    w.call("MPI_Comm_size", f"i64 {w.world}, ptr {flag}")
-    size, ranks = f.load("i32", 1, flag), w.site("ranks")
-    size = f.emit(f"sext i32 {size} to i64")
-    wrong = f.emit(f"and i1 {f.emit(f'icmp ne i64 {ranks}, 0')}, "
-                   f"{f.emit(f'icmp ne i64 {ranks}, {size}')}")  # fmt: skip
-    w.refuse(wrong, "the program is for %lld ranks, got %lld", f"i64 {ranks}", f"i64 {size}")
-    w.call("MPI_Comm_rank", f"i64 {w.world}, ptr {flag}")
-    w.rank, w.size = f.emit(f"sext i32 {f.load('i32', 1, flag)} to i64"), size
-    known = sorted({*kinds}, key=[*KINDS].index)
-    f.switch(w.site("kind"), "done", [([*KINDS].index(k), f"of.{k}") for k in known])
-    for kind in known:
-        f.label(f"of.{kind}")
-        KINDS[kind](w)
-        f.jump("done")
-    f.label("done")
-    f.ret("i32 0")
-    made = f.definition(COLLECTIVE_SYMBOL, "ptr %site, ptr %buffers, ptr %status")
-    declared = [f"declare i32 @{name}({types})" for name, types in w.declared.items()]
-    head = ["declare i32 @snprintf(ptr, i64, ptr, ...)", *declared]
+def collective_functions(kinds: Sequence[str], in_place: int, has_groups: bool) -> str:
+    """The module with the functions of collectives:
+
+    @gradir_start_collective(site, buffers, table, status)    0, or a code of a status
+    @gradir_wait(site, table, status)    the same, when it is done
+    @gradir_end_collectives(requests, count)    waits for all that are under way
+    """
+    given = dict[str, str](), dict[str, str]()
+    parts = [_start(kinds, in_place, has_groups, *given), _wait(*given), _end_all(*given)]
+    if has_groups:
+        parts.append(group_function(*given))
+    texts, declared = given
+    head = ["declare i32 @snprintf(ptr, i64, ptr, ...)"]
+    head += [f"declare i32 @{name}({types})" for name, types in declared.items()]
     head.append(f"@{HANDLES_SYMBOL} = external hidden global i8")
-    return "\n".join([*head, constant_texts(texts), made])
+    return "\n".join([*head, constant_texts(texts), *parts])
 
 
-class _Writer:
-    """Writes the calls of the kinds."""
+def _start(
+    kinds: Sequence[str],
+    in_place: int,
+    has_groups: bool,
+    texts: dict[str, str],
+    declared: dict[str, str],
+) -> str:
+    w = _Writer(texts, declared, in_place)
+    flag = w.emit("alloca i32, align 4")
+    w.mpi("MPI_Initialized", f"ptr {flag}")
+    none = w.emit(f"icmp eq i32 {w.load('i32', 1, flag)}, 0")
+    w.refuse(none, "the caller has not initialized MPI")
+    w.choose_communicator(has_groups)
+    w.mpi("MPI_Comm_size", f"{w.comm}, ptr {flag}")
+    w.size, ranks = w.emit(f"sext i32 {w.load('i32', 1, flag)} to i64"), w.site("ranks")
+    is_fixed, differs = (w.emit(f"icmp ne i64 {ranks}, {n}") for n in ("0", w.size))
+    wrong = w.emit(f"and i1 {is_fixed}, {differs}")
+    w.refuse(wrong, "the program is for %lld ranks, got %lld", f"i64 {ranks}", f"i64 {w.size}")
+    w.mpi("MPI_Comm_rank", f"{w.comm}, ptr {flag}")
+    w.rank = w.emit(f"sext i32 {w.load('i32', 1, flag)} to i64")
+    known = sorted({*kinds}, key=[*KINDS].index)
+    w.switch(w.site("kind"), "done", [([*KINDS].index(k), f"of.{k}") for k in known])
+    for kind in known:
+        w.label(f"of.{kind}")
+        KINDS[kind](w)
+        w.jump("done")
+    w.label("done")
+    w.ret("i32 0")
+    return w.definition(START_SYMBOL, "ptr %site, ptr %buffers, ptr %table, ptr %status")
 
-    def __init__(self, f: Code, in_place: int):
-        self.f, self.in_place = f, f"i64 {in_place}"
-        self.declared: dict[str, str] = {}
-        reads = self.site("reads")
-        self.operand = f.load("ptr", 1, "%buffers")
-        self.result = f.load("ptr", 1, f.address("i64", "%buffers", reads))
-        self.world, self.sum, self.byte = (
-            f.field(HANDLES, f"@{HANDLES_SYMBOL}", name) for name in ("world", "sum", "byte")
-        )
-        self.request = f.allocate("i8", REQUEST_BYTES, 8)
-        self.told = f.allocate("i8", STATUS_BYTES, 8)
-        self.rank = self.size = ""
 
-    def site(self, name: str) -> str:
-        return self.f.field(SITE, "%site", name)
+def _wait(texts: dict[str, str], declared: dict[str, str]) -> str:
+    f = MpiCode(texts, declared)
+    f.refuse_code(f.wait_for_all(requests_of(f)))
+    f.ret("i32 0")
+    return f.definition(WAIT_SYMBOL, "ptr %site, ptr %table, ptr %status")
 
-    def refuse(self, condition: str, text: str, *values: str) -> None:
-        of = f"ptr {self.site('text')}"
-        self.f.refuse_if(condition, "operator_failed", f"%s: {text}", [of, *values])
 
-    def call(self, name: str, arguments: str) -> None:
-        """Call one of MPI's functions; handles are words, whether they are ints or pointers."""
-        self.declared[name] = ", ".join(a.split()[0] for a in arguments.split(", "))
-        code = self.f.call("i32", f"@{name}", arguments)
-        self.refuse(self.f.emit(f"icmp ne i32 {code}, 0"), "MPI has failed (%d)", f"i32 {code}")
+def _end_all(texts: dict[str, str], declared: dict[str, str]) -> str:
+    f = MpiCode(texts, declared)
+    with f.loop("0", "%count") as k:
+        f.wait_for_all(f.entry_of(REQUESTS, "%requests", k))
+    f.ret()
+    return f.definition(END_SYMBOL, "ptr %requests, i64 %count", "void")
 
-    def wait(self) -> None:
-        self.call("MPI_Wait", f"ptr {self.request}, ptr {self.told}")
+
+def requests_of(f: MpiCode) -> str:
+    """The REQUESTS of a call in the workspace."""
+    return f.address("i8", "%table", f.site("requests"))
+
+
+class _Writer(MpiCode):
+    """Writes the starts of the kinds."""
+
+    def __init__(self, texts: dict[str, str], declared: dict[str, str], in_place: int):
+        super().__init__(texts, declared)
+        self.in_place = f"i64 {in_place}"
+        self.operand = self.load("ptr", 1, "%buffers")
+        self.result = self.load("ptr", 1, self.address("i64", "%buffers", self.site("reads")))
+        self.requests = requests_of(self)
+        self.comm = self.rank = self.size = ""
+
+    def choose_communicator(self, has_groups: bool) -> None:
+        """The group's, or the world's."""
+        self.comm = self.handle("world")
+        if not has_groups:
+            return
+        group = self.site("group")
+        chosen = self.allocate_early()
+        self.store("i64", 1, chosen, self.comm.removeprefix("i64 "))
+        with self.when(self.emit(f"icmp ne ptr {group}, null")):
+            self.return_unless_0(
+                self.call("i32", f"@{GROUP_FUNCTION}", f"ptr %site, ptr {group}, ptr %status")
+            )
+            self.store("i64", 1, chosen, self.field(GROUP, group, "comm"))
+        self.comm = f"i64 {self.load('i64', 1, chosen)}"
+
+    def start(self, name: str, arguments: str) -> None:
+        """Call a function whose last argument is the place of its request."""
+        count = self.field(REQUESTS, self.requests, "count")
+        first = self.place(REQUESTS, self.requests, "first")
+        given = [arguments] if arguments else []
+        given += [self.comm, f"ptr {self.address('i64', first, count)}"]
+        self.mpi(name, ", ".join(given))
+        self.put(REQUESTS, self.requests, "count", self.add(count, 1))
 
     def copy(self, target: str) -> None:
         """The operand to a place, which it may be in."""
         size = self.site("operand")
         given = f"ptr {target}, ptr {self.operand}, i64 {size}, i1 false"
-        self.f.line(f"call void @llvm.memmove.p0.p0.i64({given})")
+        self.line(f"call void @llvm.memmove.p0.p0.i64({given})")
 
     def clear(self) -> None:
         given = f"ptr {self.result}, i8 0, i64 {self.site('result')}, i1 false"
-        self.f.line(f"call void @llvm.memset.p0.i64({given})")
+        self.line(f"call void @llvm.memset.p0.i64({given})")
 
-    def count(self, name: str) -> str:
-        return "i32 " + self.f.emit(f"trunc i64 {self.site(name)} to i32")
+    def half(self, number: str) -> str:
+        """An i64 as an int."""
+        return "i32 " + self.emit(f"trunc i64 {number} to i32")
 
     def word(self, pointer: str) -> str:
-        return "i64 " + self.f.emit(f"ptrtoint ptr {pointer} to i64")
+        return "i64 " + self.emit(f"ptrtoint ptr {pointer} to i64")
 
     def bytes(self, name: str) -> str:
         """The count and the type of an array that is only moved."""
-        return f"{self.count(name)}, i64 {self.byte}"
+        return f"{self.half(self.site(name))}, {self.handle('byte')}"
 
     def numbers(self) -> str:
         """The count and the type of an array that is summed, and how."""
-        return f"{self.count('count')}, i64 {self.site('type')}, i64 {self.sum}"
+        count, type_ = self.half(self.site("count")), self.site("type")
+        return f"{count}, i64 {type_}, {self.handle('sum')}"
 
     def is_root(self) -> str:
-        return self.f.emit(f"icmp eq i64 {self.rank}, {self.site('root')}")
+        return self.emit(f"icmp eq i64 {self.rank}, {self.site('other')}")
+
+    def send(self, rank: str, tag: int) -> None:
+        message = f"{self.word(self.operand)}, {self.bytes('operand')}"
+        self.start("MPI_Isend", f"{message}, {self.half(rank)}, i32 {tag}")
+
+    def receive(self, rank: str, tag: int) -> None:
+        message = f"{self.word(self.result)}, {self.bytes('result')}"
+        self.start("MPI_Irecv", f"{message}, {self.half(rank)}, i32 {tag}")
 
 
 def _rank(w: _Writer) -> None:
-    w.f.store("i64", 1, w.result, w.rank)
+    w.store("i64", 1, w.result, w.rank)
 
 
 def _size(w: _Writer) -> None:
-    w.f.store("i64", 1, w.result, w.size)
+    w.store("i64", 1, w.result, w.size)
 
 
 def _barrier(w: _Writer) -> None:
-    w.call("MPI_Barrier", f"i64 {w.world}")
+    """Nothing of a barrier's needs it, so that it waits by itself."""
+    w.start("MPI_Ibarrier", "")
+    w.return_unless_0(w.call("i32", f"@{WAIT_SYMBOL}", "ptr %site, ptr %table, ptr %status"))
 
 
 def _all_reduce(w: _Writer) -> None:
     w.copy(w.result)
-    result = w.word(w.result)
-    given = f"{w.in_place}, {result}, {w.numbers()}, i64 {w.world}, ptr {w.request}"
-    w.call("MPI_Iallreduce", given)
-    w.wait()
+    w.start("MPI_Iallreduce", f"{w.in_place}, {w.word(w.result)}, {w.numbers()}")
 
 
 def _reduce(w: _Writer) -> None:
-    f, root = w.f, w.is_root()
-    with f.when(root):
+    root = w.is_root()
+    with w.when(root):
         w.copy(w.result)
-    source = f.emit(f"select i1 {root}, {w.in_place}, {w.word(w.operand)}")
-    end = f"{w.count('root')}, i64 {w.world}, ptr {w.request}"
-    w.call("MPI_Ireduce", f"i64 {source}, {w.word(w.result)}, {w.numbers()}, {end}")
-    w.wait()
-    with f.when(f.emit(f"xor i1 {root}, true")):
+    with w.when(w.emit(f"xor i1 {root}, true")):
         w.clear()
+    source = w.emit(f"select i1 {root}, {w.in_place}, {w.word(w.operand)}")
+    both = f"i64 {source}, {w.word(w.result)}"
+    w.start("MPI_Ireduce", f"{both}, {w.numbers()}, {w.half(w.site('other'))}")
 
 
 def _broadcast(w: _Writer) -> None:
-    with w.f.when(w.is_root()):
+    with w.when(w.is_root()):
         w.copy(w.result)
-    end = f"{w.count('root')}, i64 {w.world}"
-    w.call("MPI_Bcast", f"{w.word(w.result)}, {w.bytes('result')}, {end}")
+    root = w.half(w.site("other"))
+    w.start("MPI_Ibcast", f"{w.word(w.result)}, {w.bytes('result')}, {root}")
 
 
 def _all_gather(w: _Writer) -> None:
-    place = w.f.emit(f"mul i64 {w.rank}, {w.site('operand')}")
-    w.copy(w.f.address("i8", w.result, place))
+    w.copy(w.address("i8", w.result, w.emit(f"mul i64 {w.rank}, {w.site('operand')}")))
     part = w.bytes("operand")
-    given = f"{w.in_place}, {part}, {w.word(w.result)}, {part}, i64 {w.world}"
-    w.call("MPI_Allgather", given)
+    w.start("MPI_Iallgather", f"{w.in_place}, {part}, {w.word(w.result)}, {part}")
 
 
 def _reduce_scatter(w: _Writer) -> None:
     both = f"{w.word(w.operand)}, {w.word(w.result)}"
-    given = f"{both}, {w.numbers()}, i64 {w.world}, ptr {w.request}"
-    w.call("MPI_Ireduce_scatter_block", given)
-    w.wait()
+    w.start("MPI_Ireduce_scatter_block", f"{both}, {w.numbers()}")
 
 
 def _permute(w: _Writer) -> None:
-    """This rank's messages, if it has any: one to send, one to receive, or both at once."""
-    f = w.f
-    ways = [f.allocate_early() for _ in range(2)]
+    """This rank's messages, if it has any; 0 where it gets none."""
+    ways = [w.allocate_early() for _ in range(2)]
     for way in ways:
-        f.store("i64", 1, way, "-1")
-    with f.loop("0", w.site("n_pairs")) as k:
-        pair = f.address("i64", w.site("pairs"), f.multiply(k, 2))
-        ends = [f.load("i64", 1, f.address("i64", pair, end)) for end in (0, 1)]
+        w.store("i64", 1, way, "-1")
+    with w.loop("0", w.site("n_pairs")) as k:
+        pair = w.address("i64", w.site("pairs"), w.multiply(k, 2))
+        ends = [w.load("i64", 1, w.address("i64", pair, end)) for end in (0, 1)]
         for way, own, other in zip(ways, ends[::-1], ends, strict=True):
-            with f.when(f.emit(f"icmp eq i64 {own}, {w.rank}")):
-                f.store("i64", 1, way, other)
-    source, target = (f.load("i64", 1, way) for way in ways)
-    has = [f.emit(f"icmp sge i64 {rank}, 0") for rank in (source, target)]
-    tag = f"i32 {PERMUTE_TAG}"
-    sent, taken = (
-        f"{w.word(array)}, {w.bytes(name)}, i32 {f.emit(f'trunc i64 {rank} to i32')}, {tag}"
-        for array, name, rank in ((w.operand, "operand", target), (w.result, "result", source))
-    )
-    only = [f.emit(f"xor i1 {each}, true") for each in has]
-    with f.when(f.emit(f"and i1 {has[0]}, {has[1]}")):
-        w.call("MPI_Sendrecv", f"{sent}, {taken}, i64 {w.world}, ptr {w.told}")
-    with f.when(f.emit(f"and i1 {only[0]}, {has[1]}")):
-        w.call("MPI_Send", f"{sent}, i64 {w.world}")
-    with f.when(f.emit(f"and i1 {has[0]}, {only[1]}")):
-        w.call("MPI_Recv", f"{taken}, i64 {w.world}, ptr {w.told}")
-    with f.when(only[0]):
+            with w.when(w.emit(f"icmp eq i64 {own}, {w.rank}")):
+                w.store("i64", 1, way, other)
+    source, target = (w.load("i64", 1, way) for way in ways)
+    with w.when(w.emit(f"icmp slt i64 {source}, 0")):
         w.clear()
+    with w.when(w.emit(f"icmp sge i64 {source}, 0")):
+        w.receive(source, PERMUTE_TAG)
+    with w.when(w.emit(f"icmp sge i64 {target}, 0")):
+        w.send(target, PERMUTE_TAG)
+
+
+def _require_others(w: _Writer) -> None:
+    """A message to itself would wait for ever."""
+    alone = w.emit(f"icmp eq i64 {w.size}, 1")
+    text = "a message goes to another rank, got rank %lld on itself"
+    w.refuse(alone, text, f"i64 {w.site('other')}")
+
+
+def _send(w: _Writer) -> None:
+    _require_others(w)
+    w.clear()
+    w.send(w.site("other"), SEND_TAG)
+
+
+def _recv(w: _Writer) -> None:
+    _require_others(w)
+    w.receive(w.site("other"), SEND_TAG)
 
 
 KINDS: Mapping[str, Callable[[_Writer], None]] = MappingProxyType(
@@ -274,9 +319,13 @@ KINDS: Mapping[str, Callable[[_Writer], None]] = MappingProxyType(
         "all_gather": _all_gather,
         "reduce_scatter": _reduce_scatter,
         "permute": _permute,
+        "send": _send,
+        "recv": _recv,
     }
 )
 SUMMED = ("all_reduce", "reduce", "reduce_scatter")
+WITH_OTHER = ("reduce", "broadcast", "send", "recv")
+"""The kinds that have a root, or another end."""
 
 
 def elements(spec: ArraySpec) -> int:

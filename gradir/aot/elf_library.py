@@ -7,7 +7,7 @@
 
 All addresses begin at 0, and the loader adds where it puts the library. Imports are bound when the
 library is loaded, never in a call. Tools find their way by the sections; the loader reads segments
-alone.
+alone. A note has the digest by which loader.py knows that a file is as it was written.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from types import MappingProxyType
 
 from gradir.aot import elf, relocations
 from gradir.aot.linker import Image
+from gradir.aot.loader import DIGEST_BYTES, ElfFile
 from gradir.aot.objects import DATA, RELRO, RODATA, TEXT, ZEROS, Symbol
 from gradir.aot.symbol_tables import (
     dynamic_symbols,
@@ -42,6 +43,10 @@ BIND_NOW, NOW, NODELETE = 8, 1, 8
 ORIGIN = "$ORIGIN"
 """Where the libraries of custom operators are looked for first: beside this one."""
 SYSTEM_LIBRARIES = ("libc.so.6", "libm.so.6", "libpthread.so.0")
+
+NOTE = ".note.gradir"
+PADDING = ".relro_padding"
+"""Up to the end of a page, since the loader makes no part of one read-only; as lld has it."""
 
 READ, RUN, RELRO_SEGMENT, WRITE = range(4)
 RIGHTS = (
@@ -90,6 +95,8 @@ class _Library:
         self.pieces = self._made_pieces()
         self.numbers = {name: number for number, name in enumerate(self.pieces, 1)}
         self.segments = self._placed()
+        known = [kind for kind, name in SECTION_OF_PART.items() if name in self.pieces]
+        self.starts = {kind: self.pieces[SECTION_OF_PART[kind]].header.address for kind in known}
 
     # Layout.
 
@@ -118,6 +125,8 @@ class _Library:
         versions, needs, self.version_count = version_tables(
             self.image, self.table.names, self.strings
         )
+        note = struct.pack("<3I8s", 7, DIGEST_BYTES, 1, b"gradir") + bytes(DIGEST_BYTES)
+        add(NOTE, elf.NOTE, READ, note, align=4)
         add(".gnu.hash", elf.GNU_HASH, READ, gnu_hash_table(self.table))
         add(".hash", elf.HASH, READ, hash_table(self.table), entry=4)
         symbol_bytes = len(self.table.names) * elf.SYMBOL.size
@@ -133,12 +142,13 @@ class _Library:
         add_part(RELRO, RELRO_SEGMENT, 16)
         add(".dynamic", elf.DYNAMIC, RELRO_SEGMENT, b"", entry=16)
         add(".got", elf.PROGBITS, RELRO_SEGMENT, bytes(WORD * len(self.slots)), entry=WORD)
+        add(PADDING, elf.NOBITS, RELRO_SEGMENT, b"", align=1)
         add_part(DATA, WRITE)
         if self.image.parts[ZEROS].size and not self.image.parts[DATA].size:
             # a segment of zeros alone has no section in the file, which tools take for a fault
             add(".data", elf.PROGBITS, WRITE, bytes(WORD))
         add_part(ZEROS, WRITE)
-        made = {n: p for n, p in made.items() if p.header.size or n == ".dynamic"}
+        made = {n: p for n, p in made.items() if p.header.size or n in (".dynamic", PADDING)}
         self.pieces = made
         made[".dynamic"].header.size = len(self._dynamic())
         return made
@@ -149,7 +159,7 @@ class _Library:
         A segment goes on where the file has come to, at that place of the next page.
         """
         rows: list[list[int]] = []
-        count = len({p.segment for p in self.pieces.values()}) + 3
+        count = len({p.segment for p in self.pieces.values()}) + 4
         offset = address = elf.HEADER.size + count * elf.SEGMENT.size
         rows.append([READ, 0, 0, 0, 0])
         for piece in self.pieces.values():
@@ -161,15 +171,13 @@ class _Library:
             moved = elf.aligned(address, header.align) - address
             address, offset = address + moved, offset + moved
             header.address, header.offset = address, offset
+            if header.name == PADDING:
+                header.size = elf.aligned(address, self.page) - address
             address += header.size
             if header.kind != elf.NOBITS:
                 offset += header.size
                 rows[-1][3] = offset - rows[-1][1]
             rows[-1][4] = address - rows[-1][2]
-        for row in rows:
-            if row[0] == RELRO_SEGMENT:
-                # whole pages, since the loader makes no part of a page read-only
-                row[4] = elf.aligned(row[2] + row[4], self.page) - row[2]
         return rows
 
     # Contents.
@@ -198,7 +206,8 @@ class _Library:
         file += strings.data
         file += bytes(-len(file) % 8)
         file[40:48] = struct.pack("<Q", len(file))
-        return bytes(file + elf.section_headers(headers, strings))
+        file += elf.section_headers(headers, strings)
+        return ElfFile("the library", bytes(file)).with_digest()
 
     def _link_sections(self) -> None:
         """Which sections refer to which."""
@@ -215,10 +224,10 @@ class _Library:
 
     def _address(self, symbol: Symbol) -> int:
         """The address of a symbol; of an import, of its stub."""
-        if symbol.section is None:
+        section = symbol.section
+        if section is None:
             return self.pieces[".plt"].header.address + STUB_BYTES * self.stubs[symbol]
-        section = self.pieces[SECTION_OF_PART[symbol.section.kind]]
-        return section.header.address + self.image.offset(symbol)
+        return self.starts[section.kind] + self.image.places[section] + symbol.value
 
     def _slot_address(self, symbol: Symbol) -> int:
         return self.pieces[".got"].header.address + WORD * self.slots[symbol]
@@ -242,14 +251,14 @@ class _Library:
     def _relocate(self) -> None:
         """Write all addresses, and what the loader has to add to."""
         machine = self.image.machine
+        bytes_of = {kind: self.pieces[SECTION_OF_PART[kind]].data for kind in self.starts}
         for part, r, way in self.asked:
-            piece = self.pieces[SECTION_OF_PART[part]]
-            place = piece.header.address + r.offset
             if way.form == "word" and r.symbol.section is None:
                 continue
             got = way.asks == relocations.GOT
             target = self._slot_address(r.symbol) if got else self._address(r.symbol)
-            relocations.apply(piece.data, r.offset, way, target + r.addend, place)
+            place = self.starts[part] + r.offset
+            relocations.apply(bytes_of[part], r.offset, way, target + r.addend, place)
         relative, named = list[bytes](), list[bytes]()
         for place, symbol, addend, is_slot in self._loader_places():
             if symbol.section is not None:
@@ -268,8 +277,7 @@ class _Library:
         """The words that the loader writes: their address, symbol, addend, whether in the GOT."""
         found: list[tuple[int, Symbol, int, bool]] = []
         for part, r in self.loaded:
-            place = self.pieces[SECTION_OF_PART[part]].header.address + r.offset
-            found.append((place, r.symbol, r.addend, False))
+            found.append((self.starts[part] + r.offset, r.symbol, r.addend, False))
         return found + [(self._slot_address(s), s, 0, True) for s in self.slots]
 
     def _dynamic(self) -> bytes:
@@ -310,6 +318,9 @@ class _Library:
         dynamic = self.pieces[".dynamic"].header
         where = dynamic.offset, dynamic.address, dynamic.size, dynamic.size
         add(elf.DYNAMIC_SEGMENT, RIGHTS[RELRO_SEGMENT], where, 8)
+        note = self.pieces[NOTE].header
+        where = note.offset, note.address, note.size, note.size
+        add(elf.NOTE_SEGMENT, elf.CAN_READ, where, 4)
         relro = next(row for row in self.segments if row[0] == RELRO_SEGMENT)
         add(elf.RELRO, elf.CAN_READ, relro[1:], 1)
         add(elf.STACK, RIGHTS[WRITE], (0, 0, 0, 0), 16)

@@ -15,6 +15,7 @@ from functools import cache
 
 from gradir.aot.abi import (
     ABI,
+    ALLOCATOR,
     ARRAY,
     CODES,
     CONSTANT,
@@ -25,6 +26,7 @@ from gradir.aot.abi import (
 )
 from gradir.aot.checks import check_functions, check_workspace
 from gradir.aot.code import Code, constant_texts
+from gradir.aot.collectives import END_SYMBOL
 from gradir.aot.failures import report, report_program
 from gradir.aot.growth import memory_functions
 from gradir.aot.quick_checks import quick_functions
@@ -49,8 +51,9 @@ declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 
 
 @cache
-def entry_functions(grows: bool) -> str:
-    """The functions, but for @gradir_cpu_level. `grows`: tapes of programs allocate memory."""
+def entry_functions(grows: bool, communicates: bool) -> str:
+    """The functions, but for @gradir_cpu_level. `grows`: tapes of programs allocate memory;
+    `communicates`: programs have collectives."""
     texts: dict[str, str] = {}
     parts = [
         quick_functions(),
@@ -60,7 +63,8 @@ def entry_functions(grows: bool) -> str:
         report(texts),
         report_program(texts),
         *([memory_functions(texts)] if grows else []),
-        _run(texts, grows),
+        *([f"declare hidden void @{END_SYMBOL}(ptr, i64)"] if communicates else []),
+        _run(texts, grows, communicates),
         _call(texts),
         _poll(texts),
     ]
@@ -101,11 +105,13 @@ def _fill_table(texts: dict[str, str], grows: bool) -> str:
     return f.inlined("fill_table", names)
 
 
-def _run(texts: dict[str, str], grows: bool) -> str:
+def _run(texts: dict[str, str], grows: bool, communicates: bool) -> str:
     """`@run(function, program, in, out, workspace, status)`: a call of a program."""
     f = Code(texts)
     info = f.field(FUNCTION, "%function", "info")
     arguments = f"ptr {info}, ptr %program, ptr %in, ptr %out, ptr %workspace"
+    if grows:
+        _check_allocator(f, info)
     moved = _check_and_fill(f, info, arguments)
     threads = f.load("i64", 1, f.address("i64", "%workspace", TABLE_THREADS))
     several = f.emit(f"icmp sgt i64 {threads}, 1")
@@ -113,11 +119,18 @@ def _run(texts: dict[str, str], grows: bool) -> str:
     with f.when(f.emit(f"and i1 {several}, {parallel}")):
         f.call("void", f.field(FUNCTION, "%function", "grow"), f"i64 {threads}")
     f.call("void", f.field(PROGRAM, "%program", "entry"), "ptr %workspace")
-    if grows:
-        f.call("void", "@free_grown", "ptr %program, ptr %workspace")
     error = f.load("i64", 1, f.address("i64", "%workspace", TABLE_ERROR))
     stop = f.load("i64", 1, f.address("i64", "%workspace", TABLE_STOP))
-    f.branch(f.emit(f"icmp eq i64 {f.emit(f'or i64 {error}, {stop}')}, 0"), "done", "failed")
+    failed = f.emit(f"icmp ne i64 {f.emit(f'or i64 {error}, {stop}')}, 0")
+    if communicates:
+        # MPI reads and writes the memory of calls under way
+        with f.when(failed):
+            requests = f.address("i8", "%workspace", f.field(PROGRAM, "%program", "requests"))
+            count = f.field(PROGRAM, "%program", "n_requests")
+            f.call("void", f"@{END_SYMBOL}", f"ptr {requests}, i64 {count}")
+    if grows:
+        f.call("void", "@free_grown", "ptr %program, ptr %workspace")
+    f.branch(failed, "failed", "done")
     f.label("done")
     with f.when(moved):
         f.call("void", f"@{DELIVER}", arguments)
@@ -127,6 +140,15 @@ def _run(texts: dict[str, str], grows: bool) -> str:
     f.ret("i32 " + f.call("i32", "@report_program", given))
     names = "ptr %function, ptr %program, ptr %in, ptr %out, ptr %workspace, ptr %status"
     return f.inlined("run", names, "i32")
+
+
+def _check_allocator(f: Code, info: str) -> None:
+    """Refuse an allocator without its function, also where a call would not come to need it."""
+    allocator = f.field(STATUS, "%status", "allocator")
+    with f.when(f.emit(f"icmp ne ptr {allocator}, null")):
+        missing = f.is_null(f.field(ALLOCATOR, allocator, "resize"))
+        name = f"ptr {f.field(INFO, info, 'name')}"
+        f.refuse_if(missing, "null_pointer", "%s: status->allocator: resize is NULL", [name])
 
 
 def _check_and_fill(f: Code, info: str, arguments: str) -> str:

@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import ModuleOp
 from gradir.aot.elf_library import write_library
 from gradir.aot.elf_object import write_archive, write_object
 from gradir.aot.files import linked_by, linker_words, write_files
+from gradir.aot.groups import Groups, groups_of
 from gradir.aot.header import check_names, description, header
 from gradir.aot.hosts import operator_files
 from gradir.aot.library import build_image, exported, is_parallel
@@ -75,6 +76,7 @@ def export_library(
     kind: Literal["shared", "object", "static"] = "shared",
     linker: str | None = None,
     mpi: str = "mpich",
+    groups: Mapping[str, Sequence[int] | Sequence[Sequence[int]]] | None = None,
 ) -> ExportedLibrary:
     """Write functions as native code for programs without Python: a library for C, and its header.
 
@@ -89,8 +91,10 @@ def export_library(
     best that the processor has: by default x86-64, x86-64-v3 and x86-64-v4, or aarch64. `threads`
     are the most threads of a call. `linker` is a command, such as "gcc" or "zig cc", that links in
     place of gradir. `mpi` says whose functions collectives call: "mpich" and its kin, "openmpi", or
-    "abi", the ABI of MPI 5. Raises PassError and CompileError for what needs this process, such as
-    calls of Python functions, and FileError; no file is written half.
+    "abi", the ABI of MPI 5. `groups` has the ranks of the program's groups by name, as of
+    {"even": [0, 2]}, or lists of ranks, of which each rank is in one; those of
+    gradir.comm.add_group are known. Raises PassError and CompileError for what needs this process,
+    such as calls of Python functions, and FileError; no file is written half.
     """
     place = _place(path)
     levels = _levels(targets)
@@ -98,19 +102,21 @@ def export_library(
     _refuse_foreign(place, levels or (), words or ())
     if kind not in KINDS:
         raise ArgumentError(f"kind: one of {', '.join(KINDS)} expected, got {kind!r}")
-    if not isinstance(threads, int) or not 1 <= threads <= MAX_THREADS:
+    if type(threads) is not int or not 1 <= threads <= MAX_THREADS:
         raise ArgumentError(f"threads: a number from 1 to {MAX_THREADS} expected, got {threads!r}")
     chosen = targets_of(levels, host_is_arm())
     if mpi not in LIBRARIES:
         raise ArgumentError(f"mpi: one of {', '.join(LIBRARIES)} expected, got {mpi!r}")
+    known_groups = groups_of(groups)
     wanted = _wanted(function, arguments, functions)
     check_names([each.name for each in wanted])
     outputs = output_files(place)
     refuse_inputs(outputs, [name for each in wanted for name in each.module._sources.files])
     with paused_gc():
-        made = [_compiled(each, chosen, threads) for each in wanted]
+        made = [_compiled(each, chosen, threads, known_groups) for each in wanted]
     refuse_inputs(outputs, operator_files(made))
-    files = _files(made, outputs, chosen, threads, kind, words, LIBRARIES[mpi])
+    with paused_gc():
+        files = _files(made, outputs, chosen, threads, kind, words, LIBRARIES[mpi], known_groups)
     write_files(files)
     library, top, said = files
     return ExportedLibrary(library, top, said, tuple(each.name for each in made))
@@ -134,6 +140,8 @@ def _levels(targets: Sequence[str] | str | None) -> list[str] | None:
     is_sequence = isinstance(several, Sequence) and not isinstance(several, bytes)
     if not is_sequence or not all(isinstance(each, str) for each in several):
         raise ArgumentTypeError(f"targets: expected the names of levels, got {targets!r}")
+    if not several:
+        raise ArgumentError("targets: expected one level at least")
     return [*several]
 
 
@@ -239,7 +247,9 @@ def _traced(function: Callable[..., Any], arguments: Sequence[Any]) -> tuple[Tra
 # Code.
 
 
-def _compiled(wanted: _Wanted, targets: Sequence[MachineTarget], threads: int) -> CompiledFunction:
+def _compiled(
+    wanted: _Wanted, targets: Sequence[MachineTarget], threads: int, groups: Groups
+) -> CompiledFunction:
     module = wanted.module
     with gradir_errors(module._sources):
         op, source = module.op, wanted.source
@@ -251,7 +261,7 @@ def _compiled(wanted: _Wanted, targets: Sequence[MachineTarget], threads: int) -
         if functions is None:
             raise ArgumentError(f"@{source}: two functions that it calls have one name")
         copies = [op.clone() for _ in targets]
-        return compiled_function(wanted.name, source, copies, functions, targets, threads)
+        return compiled_function(wanted.name, source, copies, functions, targets, threads, groups)
 
 
 def _shapes(op: ModuleOp, source: str, arrays: Sequence[Any] | None) -> Shapes:
@@ -280,11 +290,12 @@ def _files(
     kind: str,
     linker: Sequence[str] | None,
     mpi: MpiLibrary,
+    groups: Groups,
 ) -> dict[Path, bytes]:
     """The library, the header and the description, with their paths."""
     place, top, said = outputs
     version = str(import_module("gradir").__version__)
-    image = build_image(functions, targets[0], threads, version, mpi)
+    image = build_image(functions, targets[0], threads, version, mpi, groups)
     has_threads = threads > 1 and is_parallel(functions)
     if kind == "shared" and linker is None:
         data = write_library(image, place.name, has_threads)

@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from stat import S_ISDIR, S_ISREG
 
 from gradir.errors import ArgumentError, ArgumentTypeError, CompileError, FileError
 
@@ -17,8 +18,7 @@ from gradir.errors import ArgumentError, ArgumentTypeError, CompileError, FileEr
 def write_files(files: Mapping[Path, bytes]) -> None:
     """Write files; FileError, and then none of them is there, or the old ones are."""
     for path in files:
-        if path.is_dir():
-            raise FileError(f"cannot write '{path}': it is a folder")
+        _require_file(path)
     written: dict[Path, str] = {}
     try:
         for path, data in files.items():
@@ -28,6 +28,20 @@ def write_files(files: Mapping[Path, bytes]) -> None:
         for temporary in written.values():
             with suppress(OSError):
                 os.unlink(temporary)
+
+
+def _require_file(path: Path) -> None:
+    """FileError where something is there that is no file, such as a device: a rename would take its
+    place."""
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise _cannot_write(path, error) from None
+    if not S_ISREG(mode):
+        kind = "a folder" if S_ISDIR(mode) else "no regular file"
+        raise FileError(f"cannot write '{path}': it is {kind}")
 
 
 def _rename_all(written: Mapping[Path, str]) -> None:

@@ -10,20 +10,15 @@ from collections.abc import Iterable, Sequence
 from gradir.aot import elf
 from gradir.aot.abi import MESSAGE, STATUS
 from gradir.aot.code import Code, constant_texts
-from gradir.aot.collectives import (
-    COLLECTIVE_SYMBOL,
-    HANDLES_SYMBOL,
-    KINDS,
-    SITE,
-    CollectiveCall,
-    elements,
-)
+from gradir.aot.collectives import KINDS, START_SYMBOL, WAIT_SYMBOL, CollectiveCall, elements
 from gradir.aot.entry import TABLE_STATUS
+from gradir.aot.groups import WORLD, Groups
 from gradir.aot.mpi import MpiLibrary
-from gradir.aot.objects import ObjectCode, Symbol
+from gradir.aot.mpi_code import GROUP, HANDLES_SYMBOL, REQUESTS, SITE
+from gradir.aot.objects import DATA, ObjectCode, Symbol
 from gradir.aot.program import CompiledFunction, LibraryCall, PlacedMessage
 from gradir.aot.records import DataRecords
-from gradir.codegen.text.callback_functions import ACTIONS, CALL, HOST_RECORDS, HOST_SYMBOL
+from gradir.codegen.text.callback_functions import ACTIONS, HOST_RECORDS, HOST_SYMBOL, WAIT
 from gradir.codegen.text.kernel import ERROR_CODE
 from gradir.codegen.text.native_operators import (
     HOST_RECORD,
@@ -43,7 +38,7 @@ FAILURE = Struct("failure", (*MESSAGE.fields, ("place", "i64")))
 def host_function(has_operators: bool, has_collectives: bool) -> str:
     """The module with `@gradir_host(records, number, buffers, table)`.
 
-    A record without a function is a collective's, whose call is over when it is started.
+    A record without a function is a collective's, which is started, and waited for later.
     """
     texts: dict[str, str] = {}
     f = Code(texts)
@@ -58,13 +53,7 @@ def host_function(has_operators: bool, has_collectives: bool) -> str:
     f.jump("done")
     f.label("collective")
     if has_collectives:
-        action = f.emit(f"urem i64 %number, {ACTIONS}")
-        with f.when(f.emit(f"icmp eq i64 {action}, {CALL}")):
-            site = f.field(HOST_RECORD, record, "template")
-            given = f"ptr {site}, ptr %buffers, ptr %status"
-            code = f.call("i32", f"@{COLLECTIVE_SYMBOL}", given)
-            with f.when(f.emit(f"icmp ne i32 {code}, 0")):
-                _fail(f, record)
+        _call_collective(f, record)
     f.jump("done")
     f.label("done")
     f.ret("i64 " + f.emit(f"load atomic i64, ptr {stop} monotonic, align 8"))
@@ -73,8 +62,25 @@ def host_function(has_operators: bool, has_collectives: bool) -> str:
     if has_operators:
         parts += [NATIVE_DECLARATION, native_function()]
     if has_collectives:
-        parts.append(f"declare hidden i32 @{COLLECTIVE_SYMBOL}(ptr, ptr, ptr)")
+        parts.append(f"declare hidden i32 @{START_SYMBOL}(ptr, ptr, ptr, ptr)")
+        parts.append(f"declare hidden i32 @{WAIT_SYMBOL}(ptr, ptr, ptr)")
     return "\n".join([*parts, f.definition(HOST_SYMBOL, names, "i64")])
+
+
+def _call_collective(f: Code, record: str) -> None:
+    site = f.field(HOST_RECORD, record, "template")
+    action = f.emit(f"urem i64 %number, {ACTIONS}")
+    f.branch(f.emit(f"icmp eq i64 {action}, {WAIT}"), "wait", "start")
+    codes: list[tuple[str, str]] = []
+    for label, symbol, buffers in (("wait", WAIT_SYMBOL, ""), ("start", START_SYMBOL, "%buffers")):
+        f.label(label)
+        given = [f"ptr {name}" for name in (site, buffers, "%table", "%status") if name]
+        codes.append((f.call("i32", f"@{symbol}", ", ".join(given)), label))
+        f.jump("ended")
+    f.label("ended")
+    code = f.phi("i32", codes)
+    with f.when(f.emit(f"icmp ne i32 {code}, 0")):
+        _fail(f, record)
 
 
 def _call_operator(f: Code, record: str, function: str) -> None:
@@ -102,15 +108,18 @@ def _fail(f: Code, record: str) -> None:
     f.line(f"store atomic i64 1, ptr {stop} release, align 8")
 
 
-def host_records(calls: Sequence[LibraryCall], machine: int, mpi: MpiLibrary) -> ObjectCode:
-    """The array of records that the objects of a program refer to."""
-    records = DataRecords(machine)
-    rows = [
-        _collective_row(call, records, mpi)
-        if isinstance(call, CollectiveCall)
-        else _operator_row(call, records)
-        for call in calls
-    ]
+def host_records(
+    calls: Sequence[LibraryCall], machine: int, mpi: MpiLibrary, requests: int
+) -> ObjectCode:
+    """The array of records that the objects of a program refer to; `requests` is the place in the
+    workspace of the collectives' requests."""
+    records, rows = DataRecords(machine), list[dict[str, int | Symbol | None]]()
+    for call in calls:
+        if isinstance(call, CollectiveCall):
+            rows.append(_collective_row(call, records, mpi, requests))
+            requests += REQUESTS.size
+        else:
+            rows.append(_operator_row(call, records))
     records.structs(HOST_RECORD, rows, HOST_RECORDS, is_global=True)
     return records.object_code()
 
@@ -148,7 +157,7 @@ def _operator_row(call: HostCall, records: DataRecords) -> dict[str, int | Symbo
 
 
 def _collective_row(
-    call: CollectiveCall, records: DataRecords, mpi: MpiLibrary
+    call: CollectiveCall, records: DataRecords, mpi: MpiLibrary, requests: int
 ) -> dict[str, int | Symbol | None]:
     summed = call.summed
     fields: dict[str, int | str | Symbol | None] = {
@@ -159,25 +168,46 @@ def _collective_row(
         "result": sum(spec.nbytes for spec in call.outputs),
         "count": 0 if summed is None else elements(summed),
         "type": 0 if summed is None else mpi.types[summed.dtype.name],
-        "root": call.root,
+        "other": call.other,
         "pairs": records.words(call.pairs or (0,)),
         "n_pairs": len(call.pairs) // 2,
         "text": records.text(PlacedMessage.of(call.place).text),
+        "group": None if call.group == WORLD else Symbol(_group_symbol(call.group), None),
+        "requests": requests,
     }
     site = records.mixed([_handle(fields[name]) for name in SITE.offsets], "collective")
     return {"object": _failure(call.place, 0, records), "template": site}
 
 
-def handles(machine: int, mpi: MpiLibrary) -> ObjectCode:
-    """What collectives read of the MPI library."""
+def _group_symbol(group: str) -> str:
+    return f"gradir_group.{group}"
+
+
+def handles(
+    machine: int, mpi: MpiLibrary, calls: Iterable[LibraryCall], groups: Groups
+) -> ObjectCode:
+    """What collectives read of the MPI library, and the groups of calls."""
     records = DataRecords(machine)
     words = [_handle(each) for each in (mpi.world, mpi.sum, mpi.byte)]
     records.mixed(words, HANDLES_SYMBOL, is_global=True)
+    for group in named_groups(calls):
+        row = {
+            "lists": records.halves(groups.words(group)),
+            "name": records.text(group),
+            "ranks": groups.most(group),
+        }
+        records.structs(GROUP, [row], _group_symbol(group), is_global=True, kind=DATA)
     return records.object_code()
 
 
 def _handle(word: int | str | Symbol | None) -> int | Symbol | None:
     return Symbol(word, None, type=elf.OBJECT) if isinstance(word, str) else word
+
+
+def named_groups(calls: Iterable[LibraryCall]) -> list[str]:
+    """The groups among calls, but for the world."""
+    found = {call.group for call in calls if isinstance(call, CollectiveCall)}
+    return sorted(found - {WORLD})
 
 
 def operators_of(calls: Iterable[LibraryCall]) -> list[NativeFunction]:

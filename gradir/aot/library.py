@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from types import MappingProxyType
 from typing import Any
+
+import numpy as np
 
 from gradir.aot import elf
 from gradir.aot.abi import (
@@ -21,19 +24,22 @@ from gradir.aot.abi import (
     PROGRAM,
     WORKSPACE_ALIGNMENT,
 )
-from gradir.aot.collectives import CollectiveCall, collective_function
+from gradir.aot.collectives import CollectiveCall, collective_functions
 from gradir.aot.cpu import LEVEL_NUMBERS, cpu_functions, cpu_instructions
 from gradir.aot.entry import CALL, entry_functions
+from gradir.aot.groups import NO_GROUPS, Groups
 from gradir.aot.hosts import (
     handles,
     host_function,
     host_records,
     library_of,
+    named_groups,
     operators_of,
     symbol_of,
 )
 from gradir.aot.linker import Image, Unit, link
 from gradir.aot.mpi import FUNCTIONS, LIBRARIES, MpiLibrary
+from gradir.aot.mpi_code import REQUESTS
 from gradir.aot.objects import ObjectCode, Symbol, read_object
 from gradir.aot.program import (
     ArrayRole,
@@ -51,6 +57,7 @@ from gradir.codegen.text.table import TABLE_ARGUMENTS
 from gradir.codegen.text.target import MachineTarget
 from gradir.codegen.vector_math.target_functions import LIBRARY_FUNCTIONS, completed
 from gradir.errors import CompileError
+from gradir.runtime.collectives import is_collective
 from gradir.runtime.fixed_code import fixed_object
 from gradir.runtime.llvm import FULL
 from gradir.runtime.native_blocks import DTYPES
@@ -77,8 +84,11 @@ def thread_imports() -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Workspace:
-    """The memory of a call: where the arena and the first blocks of growing memory are."""
+    """The memory of a call: where the arena and the first blocks of growing memory are. Its first
+    `words` are 0 when a call begins: the table, and from `requests` on those of collectives."""
 
+    requests: int
+    words: int
     arena: int
     blocks: tuple[int, ...]
     size: int
@@ -86,7 +96,9 @@ class Workspace:
 
 def workspace_of(program: CompiledProgram) -> Workspace:
     """The workspace of a program: its table, blocks with room for one record each, its arena."""
-    end = 8 * program.table_words
+    requests = 8 * program.table_words
+    end = requests + REQUESTS.size * _collectives(program)
+    words = end // 8
     blocks: list[int] = []
     for _, stride, _ in program.growing:
         end = elf.aligned(end, BLOCK_BYTES)
@@ -94,7 +106,12 @@ def workspace_of(program: CompiledProgram) -> Workspace:
         end += BLOCK_BYTES + stride
     arena = elf.aligned(end, WORKSPACE_ALIGNMENT) if program.arena_bytes else 0
     end = arena + program.arena_bytes if program.arena_bytes else end
-    return Workspace(arena, tuple(blocks), elf.aligned(end, WORKSPACE_ALIGNMENT))
+    size = elf.aligned(end, WORKSPACE_ALIGNMENT)
+    return Workspace(requests, words, arena, tuple(blocks), size)
+
+
+def _collectives(program: CompiledProgram) -> int:
+    return sum(is_collective(site) for site in program.host_calls)
 
 
 def workspace_bytes(function: CompiledFunction) -> int:
@@ -118,6 +135,7 @@ def build_image(
     threads: int,
     version: str,
     mpi: MpiLibrary = LIBRARIES["mpich"],
+    groups: Groups = NO_GROUPS,
 ) -> Image:
     """The image of functions, with the code that they share, for the lowest target."""
     machine = elf.AARCH64 if target.level == "aarch64" else elf.X86_64
@@ -129,7 +147,8 @@ def build_image(
             objects = [read_object(data) for data in level.code.objects]
             entries[function.name, level.level] = _defined(objects, level.code.program.entry)
             if level.calls:
-                objects.append(host_records(level.calls, machine, mpi))
+                place = workspace_of(level.code.program).requests
+                objects.append(host_records(level.calls, machine, mpi, place))
             units.append(Unit(f"{function.name}.{level.level}.", objects))
     with_threads = threads > 1 and is_parallel(functions)
     kinds = sorted({call.kind for call in _calls(functions) if isinstance(call, CollectiveCall)})
@@ -142,7 +161,7 @@ def build_image(
     if machine == elf.X86_64:
         objects.append(cpu_instructions())
     if kinds:
-        objects.append(handles(machine, mpi))
+        objects.append(handles(machine, mpi, _calls(functions), groups))
     grow = _defined(objects, GROW) if with_threads else None
     objects.append(_records(functions, machine, entries, grow, threads, version))
     return link(units, Unit("gradir.", objects), exported(functions), imports)
@@ -162,13 +181,14 @@ def _shared_texts(
 ) -> list[str]:
     """The modules that all programs share; one thread needs no pool."""
     grows = any(level.code.program.growing for f in functions for level in f.levels)
-    entry = [*completed(entry_functions(grows), target), cpu_functions(target.level != "aarch64")]
+    code = completed(entry_functions(grows, bool(kinds)), target)
+    entry = [*code, cpu_functions(target.level != "aarch64")]
     texts = ["\n".join(entry), _callers(functions)]
     calls = _calls(functions)
     if calls:
         texts.append(host_function(bool(operators_of(calls)), bool(kinds)))
     if kinds:
-        texts.append(collective_function(kinds, mpi.in_place))
+        texts.append(collective_functions(kinds, mpi.in_place, bool(named_groups(calls))))
     if threads > 1:
         texts += [pool.pool_functions(target), grow_function(threads)]
     return texts
@@ -300,10 +320,16 @@ def _array(array: ArrayRole, records: DataRecords) -> dict[str, Value]:
         "size": spec.nbytes // spec.dtype.itemsize,
         "bytes": spec.nbytes,
         "rank": len(spec.shape),
-        "dtype": DTYPES.index(spec.dtype.name),
+        "dtype": _dtype_number(spec.dtype),
         "request": array.request,
         "alignment": spec.dtype.itemsize,
     }
+
+
+@cache
+def _dtype_number(dtype: np.dtype[Any]) -> int:
+    """A dtype's number in C; its name takes NumPy longer than all else of an array."""
+    return DTYPES.index(dtype.name)
 
 
 def _program(level: LevelCode, records: DataRecords, entry: Symbol) -> dict[str, Any]:
@@ -321,7 +347,7 @@ def _program(level: LevelCode, records: DataRecords, entry: Symbol) -> dict[str,
         "entry": entry,
         "least": LEVEL_NUMBERS[level.level],
         "workspace_bytes": place.size,
-        "words": program.table_words,
+        "words": place.words,
         "first": TABLE_ARGUMENTS + (program.arena_bytes is not None),
         "arena": place.arena,
         "constants": records.structs(CONSTANT, constants),
@@ -330,6 +356,8 @@ def _program(level: LevelCode, records: DataRecords, entry: Symbol) -> dict[str,
         "n_growing": len(growing),
         "messages": records.structs(MESSAGE, [_message(m, records) for m in program.messages]),
         "is_parallel": int(program.is_parallel),
+        "requests": place.requests,
+        "n_requests": _collectives(program),
     }
 
 

@@ -86,14 +86,14 @@ def link(
     for unit in every:
         own = _globals(unit)
         for section in (s for o in unit.objects for s in o.sections):
+            kind, start = section.kind, places[section]
             for r in section.relocations:
                 if r.type not in known:
                     way_of(machine, r.type, r.symbol.name)
                 target = r.symbol
                 if target.section is None:
                     target = _found(target.name, own, common, imports, libraries)
-                moved = Relocation(places[section] + r.offset, r.type, target, r.addend)
-                relocations.append((section.kind, moved))
+                relocations.append((kind, Relocation(start + r.offset, r.type, target, r.addend)))
     symbols = [
         (f"{unit.prefix}{s.name}", s)
         for unit in every

@@ -12,13 +12,16 @@ an array, or None, for each result: C-contiguous, aligned, writable. Many thread
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import operator
 import os
 import platform
+import re
 import struct
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -123,7 +126,8 @@ class Function:
     """
 
     def __init__(self, library: ctypes.CDLL, name: str):
-        info_of = _symbol(library, f"{name}_info")
+        # each a new object: two functions would share the types of an attribute
+        info_of, self._call = library[f"{name}_info"], library[name]
         info_of.restype = ctypes.POINTER(InfoStruct)
         info = info_of().contents
         if info.abi != ABI:
@@ -138,8 +142,6 @@ class Function:
         self.levels = tuple(_text(info.levels[k]) for k in range(info.n_levels))
         self.threads = int(info.threads)
         self.workspace_bytes = int(info.workspace_bytes)
-        self._library = library
-        self._call = _symbol(library, name)
         self._call.restype, self._call.argtypes = ctypes.c_int32, [ctypes.c_void_p] * 4
         self._local = threading.local()
 
@@ -163,8 +165,7 @@ class Function:
             raise LibraryError(f"{self.name}: level: expected 0 for the best, {known}, got {level}")
         if not (status is None or isinstance(status, StatusStruct)):
             raise LibraryError(f"{self.name}: status: expected a StatusStruct, got {status!r}")
-        asked = self._requests(requests)
-        read = self._read(arrays)
+        asked, read = self._requests(requests), self._read(arrays)
         made = self._made(out, asked)
         given, kept = _structs(read, self.inputs, [NULL] * len(read))
         written, also_kept = _structs(made, self.outputs, asked)
@@ -173,8 +174,7 @@ class Function:
         if status is None:
             status = own
             status.stop = 0
-        status.abi, status.threads, status.level = ABI, threads, level
-        status.workspace_bytes = size
+        status.abi, status.threads, status.level, status.workspace_bytes = ABI, threads, level, size
         code = self._call(given, written, workspace, ctypes.addressof(status))
         del kept, also_kept
         if code:
@@ -189,10 +189,8 @@ class Function:
         for k, (request, info) in enumerate(zip(given, self.outputs, strict=True)):
             known = (ADD,) if info.request == ADD else (NULL, WRITE, ADD)
             if request not in known:
-                raise LibraryError(
-                    f"{self.name}: requests[{k}] ({info.name}): expected one of {known}, "
-                    f"got {request!r}"
-                )
+                place = f"{self.name}: requests[{k}] ({info.name})"
+                raise LibraryError(f"{place}: expected one of {known}, got {request!r}")
         return [*given]
 
     def _room(self, read: Sequence[Any], made: Sequence[Any], requests: Sequence[int]) -> int:
@@ -232,18 +230,15 @@ class Function:
         if not isinstance(entries, (tuple, list)) or len(entries) != len(self.outputs):
             raise LibraryError(f"{self.name}: out: expected {len(self.outputs)} entries")
         found: list[Any] = []
-        for k, (entry, info, request) in enumerate(
-            zip(entries, self.outputs, requests, strict=True)
-        ):
+        for k, (entry, info) in enumerate(zip(entries, self.outputs, strict=True)):
             place = f"{self.name}: out[{k}] ({info.name})"
-            if request == NULL:
-                if entry is not None:
-                    raise LibraryError(f"{place}: expected None for a result that is not wanted")
-            elif entry is not None:
-                _check_output(entry, info, place)
-            elif request == ADD:
+            if requests[k] == NULL and entry is not None:
+                raise LibraryError(f"{place}: expected None for a result that is not wanted")
+            if requests[k] == ADD and entry is None:
                 raise LibraryError(f"{place}: expected the array whose contents are read, a {info}")
-            else:
+            if entry is not None:
+                _check_output(entry, info, place)
+            elif requests[k] == WRITE:
                 entry = np.empty(info.shape, info.dtype)
             found.append(entry)
         return found
@@ -252,29 +247,43 @@ class Function:
 class Library:
     """The functions of a library, as attributes; `functions` are their names."""
 
-    def __init__(self, path: str):
+    def __init__(self, path: str, check: bool = True):
         self.path = path
-        names = set(_ElfFile(path).names())
-        self.functions = tuple(
-            sorted(n for n in names if {f"{n}_info", f"{n}_workspace_bytes"} <= names)
-        )
-        if not self.functions:
-            raise LibraryError(f"{path}: has no functions of gradir's")
         try:
-            self._library = ctypes.CDLL(_name_of_file(path))
+            with open(path, "rb") as opened:
+                file = ElfFile(path, opened.read())
+        except OSError as error:
+            raise LibraryError(f"{path}: cannot be read: {error.strerror or error}") from None
+        own = _MACHINES.get(platform.machine(), file.machine)
+        if file.machine != own:
+            raise LibraryError(
+                f"{path}: is for another processor: ELF machine {file.machine}, this one is {own}"
+            )
+        if check:
+            file.check_digest()
+        names = file.names()
+        try:
+            self._library = ctypes.CDLL(_name_of_file(path)) if names else None
         except OSError as error:
             raise LibraryError(f"{path}: cannot be loaded: {error}") from None
+        ends = "", "_info", "_workspace_bytes"
+        has = [all(hasattr(self._library, name + end) for end in ends) for name in names]
+        self.functions = tuple(compress(names, has))
+        if self._library is None or not self.functions:
+            raise LibraryError(f"{path}: has no functions of gradir's")
         self._made = {name: Function(self._library, name) for name in self.functions}
 
     def __getattr__(self, name: str) -> Function:
-        made: dict[str, Function] = self.__dict__.get("_made", {})
-        if name not in made:
-            known = ", ".join(made)
+        if name.startswith("_") or name not in self._made:
+            known = ", ".join(self.functions)
             raise AttributeError(f"{self.path}: no function {name}; functions: {known}")
-        return made[name]
+        return self._made[name]
 
     def __getitem__(self, name: str) -> Function:
         return self.__getattr__(name)
+
+    def __reduce__(self) -> Any:
+        return load_library, (self.path,)
 
     def __repr__(self) -> str:
         return f"<gradir library {self.path}: {', '.join(self.functions)}>"
@@ -300,20 +309,17 @@ def _name_of_file(path: str) -> str:
     return os.path.join(folder + "/." * known.index(is_file), name)
 
 
-def load_library(path: str | os.PathLike[str]) -> Library:
-    """The functions of a shared library that gradir has compiled. Raises LibraryError."""
-    try:
-        name = os.path.abspath(os.fsdecode(path))
-    except TypeError:
-        raise LibraryError(f"path: expected the name of a file, got {path!r}") from None
+def load_library(path: str | os.PathLike[str], check: bool = True) -> Library:
+    """The functions of a shared library that gradir has compiled. Raises LibraryError.
+
+    A library that gradir has linked has a digest of all that is loaded, and is refused where that
+    is another; with `check=False` also such a file is loaded, as one that patchelf has changed.
+    """
+    is_path = isinstance(path, (str, bytes, os.PathLike))
+    name = os.path.abspath(os.fsdecode(path)) if is_path else "\0"
     if "\0" in name:
-        raise LibraryError(f"path: expected the name of a file, got {name!r}")
-    return Library(name)
-
-
-def _symbol(library: ctypes.CDLL, name: str) -> Any:
-    # each a new object: two functions would share the types of an attribute
-    return library[name]
+        raise LibraryError(f"path: expected the name of a file, got {path!r}")
+    return Library(name, check)
 
 
 def _text(data: Any) -> str:
@@ -341,11 +347,14 @@ def _dtype(number: int) -> np.dtype[Any]:
 def _as_input(value: Any, info: ArrayInfo, place: str) -> Any:
     is_array = isinstance(value, (np.ndarray, np.generic))
     array = np.asarray(value) if is_array else _as_array(value, info, place)
+    _check_type(array, info, place)
+    is_plain = array.flags.c_contiguous and array.flags.aligned
+    return array if is_plain else np.array(array, order="C")
+
+
+def _check_type(array: Any, info: ArrayInfo, place: str) -> None:
     if array.dtype != info.dtype or array.shape != info.shape:
         raise LibraryError(f"{place}: expected {info}, got {array.dtype} of shape {array.shape}")
-    if not (array.flags.c_contiguous and array.flags.aligned):
-        array = np.array(array, order="C")
-    return array
 
 
 def _as_array(value: Any, info: ArrayInfo, place: str) -> Any:
@@ -368,10 +377,7 @@ def _as_array(value: Any, info: ArrayInfo, place: str) -> Any:
 
 def _as_number(value: Any, name: str) -> int:
     """An option of a call, which is an i32 in C."""
-    try:
-        found = operator.index(value)
-    except TypeError:
-        found = -1
+    found = operator.index(value) if hasattr(value, "__index__") else -1
     if not 0 <= found < 1 << 31:
         raise LibraryError(f"{name}: expected a number from 0 on, got {value!r}")
     return found
@@ -380,8 +386,7 @@ def _as_number(value: Any, name: str) -> int:
 def _check_output(array: Any, info: ArrayInfo, place: str) -> None:
     if not isinstance(array, np.ndarray):
         raise LibraryError(f"{place}: expected a NumPy {info}, got {type(array).__name__}")
-    if array.dtype != info.dtype or array.shape != info.shape:
-        raise LibraryError(f"{place}: expected {info}, got {array.dtype} of shape {array.shape}")
+    _check_type(array, info, place)
     if not (array.flags.c_contiguous and array.flags.aligned and array.flags.writeable):
         raise LibraryError(f"{place}: expected a C-contiguous, aligned and writable array")
 
@@ -407,93 +412,89 @@ def _structs(
 def _failure(status: StatusStruct, code: int) -> str:
     """The message of a failed call, after the place in the source, if that is known."""
     text = status.message.decode(errors="replace") or CODES[code]
-    if status.file:
-        return f"{status.file.decode()}:{status.line}:{status.column}: {text}"
-    return text
+    return f"{status.file.decode()}:{status.line}:{status.column}: {text}" if status.file else text
 
 
 # ELF files.
 
 _MACHINES = {"x86_64": 62, "AMD64": 62, "aarch64": 183, "arm64": 183}
-_SHARED, _LOADED, _DYNAMIC, _DYNAMIC_SYMBOLS, _WITHOUT_BYTES = 3, 1, 2, 11, 8
-"""Types of ELF files, segments and sections."""
+_SHARED, _LOADED, _DYNAMIC = 3, 1, 2
+"""Types of ELF files and of segments."""
 
 
-class _ElfFile:
+DIGEST_BYTES = 32
+_DIGEST_MARK = struct.pack("<3I8s", 7, DIGEST_BYTES, 1, b"gradir")
+"""The begin of the note that has the digest, near the begin of the file."""
+_DIGEST_WITHIN = 4096
+
+
+class ElfFile:
     """The parts of a shared library, each of which is there in full. Raises LibraryError.
 
     The system's loader believes what a file says: with a part of it missing it ends the process.
     """
 
-    def __init__(self, path: str):
-        self._path = path
-        try:
-            with open(path, "rb") as file:
-                self._data = file.read()
-        except OSError as error:
-            raise LibraryError(f"{path}: cannot be read: {error.strerror or error}") from None
-        if not self._data.startswith(b"\x7fELF\x02\x01"):
+    def __init__(self, path: str, data: bytes):
+        self._path, self._data = path, data
+        if not data.startswith(b"\x7fELF\x02\x01"):
             raise LibraryError(f"{path}: expected an ELF file of 64 bits")
-        if len(self._data) < 64:
-            raise self._truncated(64)
-        kind, machine = struct.unpack_from("<HH", self._data, 16)
+        kind, machine = struct.unpack_from("<HH", self._part(0, 64), 16)
         if kind != _SHARED:
             raise LibraryError(f"{path}: expected a shared library, got ELF type {kind}")
-        own = _MACHINES.get(platform.machine(), machine)
-        if machine != own:
-            raise LibraryError(
-                f"{path}: is for another processor: ELF machine {machine}, this one is {own}"
-            )
-        self._check_segments()
+        self.machine, self._segments = machine, self._read_segments()
 
     def names(self) -> list[str]:
-        """The names that the library has for others."""
-        # flags, address, entry size and alignment of a section are of no interest
-        sections = self._table(40, 58, "<4xI16xQQI4x16x")
-        found: list[str] = []
-        for kind, offset, length, link in sections:
-            if kind != _DYNAMIC_SYMBOLS:
-                continue
-            if link >= len(sections):
-                raise self._damaged(f"section {link} is missing")
-            _, strings, size, _ = sections[link]
-            texts = self._part(strings, size)
-            for name, section in struct.iter_unpack("<I2xH16x", self._part(offset, length)):
-                if section:
-                    end = texts.find(b"\0", name)
-                    if end < 0:
-                        raise self._damaged("a name has no end")
-                    found.append(texts[name:end].decode(errors="replace"))
-        return found
+        """The names of functions that the library may have for others."""
+        found = re.findall(rb"(?<=\0)([A-Za-z]\w*)_workspace_bytes(?=\0)", self._data)
+        return sorted({name.decode() for name in found})
 
-    def _check_segments(self) -> None:
-        segments = self._table(32, 54, "<I4xQ16xQ16x")
+    def check_digest(self) -> None:
+        """LibraryError where the file has a digest that is another file's."""
+        if self.with_digest() != self._data:
+            raise self._damaged(
+                "its digest is another one; write it anew, or if it was changed on purpose: "
+                "load_library(path, check=False)"
+            )
+
+    def with_digest(self) -> bytes:
+        """The file with its own digest, if it has a note for one.
+
+        It is of all that is loaded, but for the digest and the header's words on sections, which
+        strip changes.
+        """
+        mark = self._data.find(_DIGEST_MARK, 0, _DIGEST_WITHIN)
+        if mark < 0:
+            return self._data  # another linker's
+        place = mark + len(_DIGEST_MARK)
+        data, end = bytearray(self._data), place + DIGEST_BYTES
+        for start, stop in ((place, end), (40, 48), (58, 64)):
+            data[start:stop] = bytes(stop - start)
+        found = hashlib.blake2b(digest_size=DIGEST_BYTES)
+        for kind, offset, length in self._segments:
+            if kind == _LOADED:
+                found.update(data[offset : offset + length])
+        return self._data[:place] + found.digest() + self._data[end:]
+
+    def _read_segments(self) -> list[tuple[int, int, int]]:
+        """Kind, place and length of each segment."""
+        (start,) = struct.unpack_from("<Q", self._data, 32)
+        size, count = struct.unpack_from("<HH", self._data, 54)
+        if size != 56:
+            raise self._damaged(f"a table has rows of {size} bytes")
+        segments = [*struct.iter_unpack("<I4xQ16xQ16x", self._part(start, count * size))]
         for _, offset, length in segments:
             self._part(offset, length)
-        kinds = [kind for kind, _, _ in segments]
-        if _LOADED not in kinds or _DYNAMIC not in kinds:
+        if not {_LOADED, _DYNAMIC} <= {kind for kind, _, _ in segments}:
             raise self._damaged("it has no segments to load")
-
-    def _table(self, place: int, sizes: int, form: str) -> list[Any]:
-        """The rows of the table whose place is at `place`, and whose sizes at `sizes`."""
-        (start,) = struct.unpack_from("<Q", self._data, place)
-        size, count = struct.unpack_from("<HH", self._data, sizes)
-        if count and size != struct.calcsize(form):
-            raise self._damaged(f"a table has rows of {size} bytes")
-        rows = list(struct.iter_unpack(form, self._part(start, count * size)))
-        if sizes == 58:
-            rows = [row if row[0] != _WITHOUT_BYTES else (row[0], 0, 0, row[3]) for row in rows]
-        return rows
+        return segments
 
     def _part(self, start: int, length: int) -> bytes:
         if start + length > len(self._data):
-            raise self._truncated(start + length)
+            raise LibraryError(
+                f"{self._path}: is not complete: expected {start + length} bytes at least, got "
+                f"{len(self._data)}"
+            )
         return self._data[start : start + length]
-
-    def _truncated(self, size: int) -> LibraryError:
-        return LibraryError(
-            f"{self._path}: is not complete: expected {size} bytes at least, got {len(self._data)}"
-        )
 
     def _damaged(self, text: str) -> LibraryError:
         return LibraryError(f"{self._path}: is damaged: {text}")

@@ -14,14 +14,14 @@ Handle = int | str
 """A number, or the name of a variable whose address it is."""
 
 FUNCTIONS = (
-    "MPI_Initialized", "MPI_Comm_rank", "MPI_Comm_size", "MPI_Wait", "MPI_Barrier", "MPI_Bcast",
-    "MPI_Iallreduce", "MPI_Ireduce", "MPI_Allgather", "MPI_Ireduce_scatter_block", "MPI_Send",
-    "MPI_Recv", "MPI_Sendrecv",
+    "MPI_Initialized", "MPI_Comm_rank", "MPI_Comm_size", "MPI_Wait", "MPI_Ibarrier", "MPI_Ibcast",
+    "MPI_Iallreduce", "MPI_Ireduce", "MPI_Iallgather", "MPI_Ireduce_scatter_block", "MPI_Isend",
+    "MPI_Irecv", "MPI_Comm_group", "MPI_Group_incl", "MPI_Group_free", "MPI_Comm_create_group",
 )  # fmt: skip
 """All that a library may call; one calls the functions of its collectives alone."""
 
-REQUEST_BYTES, STATUS_BYTES = 8, 64
-"""Of all three, at most."""
+STATUS_BYTES = 64
+"""Of all three, at most; a request is a word at most."""
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -16,11 +15,14 @@ KINDS = (RODATA, TEXT, RELRO, DATA, ZEROS)
 MOST_WRITTEN_ZEROS = 64
 """Bytes up to which zeros are data like others."""
 
+TEMPORARY = b".L"
+"""The begin of names for constants, a third of all, which no other file than LLVM's objects has."""
+
 UNWIND_TABLE = ".eh_frame"
 """Left out: no exception passes through native code."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Section:
     """Bytes of one kind that stay together; of zeros there is only the `size`."""
 
@@ -31,7 +33,7 @@ class Section:
     relocations: list[Relocation] = field(default_factory=list["Relocation"])
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Symbol:
     """A name for a place in a section; without a section it is defined elsewhere."""
 
@@ -43,7 +45,7 @@ class Symbol:
     type: int = elf.NO_TYPE
 
 
-@dataclass
+@dataclass(slots=True)
 class Relocation:
     """A place in its section that takes the address of a symbol, in the way of the machine."""
 
@@ -70,7 +72,7 @@ def read_object(data: bytes) -> ObjectCode:
     kind, machine, table, count = fields[1], fields[2], fields[6], fields[12]
     if kind != elf.RELOCATABLE or machine not in elf.NAMES:
         raise CompileError(f"ahead of time: no linking of ELF type {kind}, machine {machine}")
-    rows = [elf.SECTION.unpack_from(data, table + k * elf.SECTION.size) for k in range(count)]
+    rows = [*elf.SECTION.iter_unpack(data[table : table + count * elf.SECTION.size])]
     names = rows[fields[13]][4]
     made: dict[int, Section] = {}
     for k, row in enumerate(rows):
@@ -80,7 +82,7 @@ def read_object(data: bytes) -> ObjectCode:
     symbols = _symbols(data, rows, made)
     for row in rows:
         if row[1] == elf.RELA and row[7] in made:
-            entries = struct.iter_unpack("<QQq", data[row[4] : row[4] + row[5]])
+            entries = elf.RELOCATION.iter_unpack(data[row[4] : row[4] + row[5]])
             made[row[7]].relocations += [
                 Relocation(offset, info & 0xFFFFFFFF, symbols[info >> 32], addend)
                 for offset, info, addend in entries
@@ -117,15 +119,16 @@ def _symbols(
     data: bytes, rows: Sequence[Sequence[int]], sections: dict[int, Section]
 ) -> list[Symbol]:
     table = next(row for row in rows if row[1] == elf.SYMTAB)
-    names = rows[table[6]][4]
+    start, size = rows[table[6]][4:6]
+    texts = data[start : start + size]
+    find, section_of = texts.index, sections.get
     found: list[Symbol] = []
-    for name, info, _, place, value, size in struct.iter_unpack(
-        "<IBBHQQ", data[table[4] : table[4] + table[5]]
+    for name, info, _, place, value, size in elf.SYMBOL.iter_unpack(
+        data[table[4] : table[4] + table[5]]
     ):
-        if place in (elf.COMMON,) or info >> 4 not in (elf.LOCAL, elf.GLOBAL):
+        if place == elf.COMMON or info >> 4 > elf.GLOBAL:
             raise CompileError("ahead of time: a symbol of LLVM's is neither local nor global")
-        text = _name(data, names + name)
-        found.append(
-            Symbol(text, sections.get(place), value, size, info >> 4 == elf.GLOBAL, info & 15)
-        )
+        is_named = name and not texts.startswith(TEMPORARY, name)
+        text = texts[name : find(0, name)].decode() if is_named else ""
+        found.append(Symbol(text, section_of(place), value, size, info >> 4 == 1, info & 15))
     return found

@@ -12,6 +12,7 @@ from xdsl.dialects.func import FuncOp
 
 from gradir.aot.abi import ADD, WRITE
 from gradir.aot.collectives import CollectiveCall, collective_call, collective_place
+from gradir.aot.groups import NO_GROUPS, Groups
 from gradir.codegen.text.target import HOST, LEVELS, MachineTarget, target_of
 from gradir.compiler.compiler import native_code
 from gradir.compiler.pipeline import Machine
@@ -110,6 +111,7 @@ def compiled_function(
     functions: Mapping[str, HostFunction],
     targets: Sequence[MachineTarget],
     threads: int,
+    groups: Groups = NO_GROUPS,
 ) -> CompiledFunction:
     """`@source` of a module for each target, which are used up, by the name that C gets.
 
@@ -120,7 +122,7 @@ def compiled_function(
         (target.level, native_code(module, source, Machine(target, threads)))
         for module, target in zip(modules, targets, strict=True)
     ]
-    return function_of_codes(name, source, codes, names, functions)
+    return function_of_codes(name, source, codes, names, functions, groups)
 
 
 def function_of_codes(
@@ -129,12 +131,13 @@ def function_of_codes(
     codes: Sequence[tuple[str, NativeCode]],
     result_names: Sequence[str | None],
     functions: Mapping[str, HostFunction],
+    groups: Groups = NO_GROUPS,
 ) -> CompiledFunction:
     """The function of code for some levels, the lowest first."""
     made: list[LevelCode] = []
     for level, code in codes:
         _refuse_tapes(code, source)
-        calls = tuple(_native_call(site, functions) for site in code.program.host_calls)
+        calls = tuple(_native_call(site, functions, groups) for site in code.program.host_calls)
         made.append(LevelCode(level, code, calls))
     first = made[0].code
     # row slices are two results each, which have other names
@@ -164,11 +167,11 @@ def _refuse_tapes(code: NativeCode, name: str) -> None:
         )
 
 
-def _native_call(site: Any, functions: Mapping[str, HostFunction]) -> LibraryCall:
+def _native_call(site: Any, functions: Mapping[str, HostFunction], groups: Groups) -> LibraryCall:
     """The call of a collective, or of a native operator that a linker can find; CompileError for
     any other call."""
     if is_collective(site):
-        found = collective_call(site)
+        found = collective_call(site, groups)
         if isinstance(found, str):
             raise _refused(collective_place(site), found)
         return found

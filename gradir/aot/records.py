@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 
 from gradir.aot import elf
 from gradir.aot.objects import RELRO, RODATA, ObjectCode, Relocation, Section, Symbol
@@ -12,6 +13,17 @@ from gradir.codegen.text.structs import Struct, size_of
 
 Value = int | Symbol | None
 """A number, or what a pointer points to; None is null, or 0."""
+
+
+@cache
+def _packing(type_: Struct) -> tuple[Callable[..., bytes], list[tuple[str, int]]]:
+    """The function that packs the numbers of a structure, and the places of its pointers."""
+    form, end = "<", 0
+    for name, kind in type_.fields:
+        form += f"{type_.offsets[name] - end}x{'i' if kind == 'i32' else 'q'}"
+        end = type_.offsets[name] + size_of(kind)
+    pointers = [(name, type_.offsets[name]) for name, kind in type_.fields if kind == "ptr"]
+    return struct.Struct(f"{form}{type_.size - end}x").pack, pointers
 
 
 class DataRecords:
@@ -58,20 +70,19 @@ class DataRecords:
         rows: Sequence[Mapping[str, Value]],
         name: str | None = None,
         is_global: bool = False,
+        kind: str = RELRO,
     ) -> Symbol:
         """An array of structures, by the values of their fields; fields left out are 0."""
-        data, pointers = bytearray(type_.size * len(rows)), dict[int, Symbol | None]()
+        data, pointers = list[bytes](), dict[int, Symbol | None]()
+        pack, places = _packing(type_)
         for k, row in enumerate(rows):
-            for field, value in row.items():
-                place = k * type_.size + type_.offsets[field]
-                if type_.types[field] == "ptr":
-                    assert not isinstance(value, int)
-                    pointers[place] = value
-                else:
-                    assert isinstance(value, int)
-                    size = size_of(type_.types[field])
-                    data[place : place + size] = value.to_bytes(size, "little", signed=True)
-        return self._with_pointers(bytes(data), pointers, name or type_.name, is_global)
+            numbers = (row.get(field, 0) for field, _ in type_.fields)
+            data.append(pack(*(n if isinstance(n, int) else 0 for n in numbers)))
+            for field, place in places:
+                target = row.get(field)
+                assert not isinstance(target, int)
+                pointers[k * type_.size + place] = target
+        return self._with_pointers(b"".join(data), pointers, name or type_.name, is_global, kind)
 
     def block(self, data: bytes, pointers: Mapping[int, Symbol], name: str) -> Symbol:
         """Bytes with pointers at some places."""
@@ -86,11 +97,16 @@ class DataRecords:
         return self._with_pointers(data, pointers, name, is_global)
 
     def _with_pointers(
-        self, data: bytes, pointers: Mapping[int, Symbol | None], name: str, is_global: bool
+        self,
+        data: bytes,
+        pointers: Mapping[int, Symbol | None],
+        name: str,
+        is_global: bool,
+        kind: str = RELRO,
     ) -> Symbol:
         if not data:
             return self.constant(bytes(8))
-        made = self._add(RELRO, bytearray(data), 8, name)
+        made = self._add(kind, bytearray(data), 8, name)
         made.is_global = is_global
         assert made.section is not None
         made.section.relocations += [

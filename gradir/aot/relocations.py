@@ -6,6 +6,7 @@ bytes. Others are refused by number: a library never has a place that was not fi
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -62,6 +63,7 @@ ABSOLUTE = MappingProxyType({elf.X86_64: 1, elf.AARCH64: 257})
 GLOBAL_DATA = MappingProxyType({elf.X86_64: 6, elf.AARCH64: 1025})
 
 PAGE_BITS = 12
+_REL32, _WORD = struct.Struct("<i"), struct.Struct("<Q")
 
 
 def way_of(machine: int, type_: int, symbol: str) -> RelocationKind:
@@ -80,12 +82,14 @@ def apply(data: bytearray, offset: int, way: RelocationKind, target: int, place:
 
     CompileError where it is too far away.
     """
-    if way.form == "word":
-        data[offset : offset + 8] = (target % 2**64).to_bytes(8, "little")
-    elif way.form in ("rel32", "rel64"):
-        size = 4 if way.form == "rel32" else 8
-        _require_reach(way, target - place, 8 * size)
-        data[offset : offset + size] = (target - place).to_bytes(size, "little", signed=True)
+    if way.form == "rel32":
+        _require_reach(way, target - place, 32)
+        _REL32.pack_into(data, offset, target - place)
+    elif way.form == "word":
+        _WORD.pack_into(data, offset, target % 2**64)
+    elif way.form == "rel64":
+        _require_reach(way, target - place, 64)
+        data[offset : offset + 8] = (target - place).to_bytes(8, "little", signed=True)
     else:
         word = int.from_bytes(data[offset : offset + 4], "little")
         word |= _bits_of_instruction(way, target, place)

@@ -122,10 +122,9 @@ def local_symbols(
 ) -> list[bytes]:
     """The rows of the symbols that only tools see: functions and data, by prefixed names."""
     exported = {id(symbol) for symbol in image.exports.values()}
+    pack, add = elf.SYMBOL.pack, strings.add
     return [
-        elf.SYMBOL.pack(
-            strings.add(name), elf.LOCAL << 4 | symbol.type, 0, *place_of(symbol), symbol.size
-        )
+        pack(add(name), elf.LOCAL << 4 | symbol.type, 0, *place_of(symbol), symbol.size)
         for name, symbol in image.symbols
         if id(symbol) not in exported
     ]

@@ -146,6 +146,12 @@ def add_group(name: str, ranks: Sequence[int]) -> None:
     _groups[name] = _Group(everyone.Create(chosen), everyone.Create(chosen))
 
 
+def own_groups() -> dict[str, list[int]]:
+    """The ranks of the groups that `add_group` has made, as far as this rank is in them."""
+    made = {name: found for name, found in _groups.items() if name != "world"}
+    return {name: each.members for name, each in made.items() if each.data != mpi().COMM_NULL}
+
+
 def agreed(group: str, said: str) -> list[str] | None:
     """What all ranks of a group say where it differs, by rank; None where it is the same.
 

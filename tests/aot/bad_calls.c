@@ -55,6 +55,10 @@ static void grow(size_t most) {
     void *memory = aligned_alloc(64, g_vjp_workspace_bytes());
     status.workspace_bytes = g_vjp_workspace_bytes();
     status.allocator = &own;
+    own.resize = NULL;
+    g_vjp(given, made, memory, &status);
+    printf("no allocator: %d %s\n", (int)status.code, status.message);
+    own.resize = resize;
     int32_t code = g_vjp(given, made, memory, &status);
     printf("grow: %d %d %d %s\n", (int)code, (int)counts[0], (int)counts[1], status.message);
     free(memory);
@@ -94,6 +98,8 @@ int main(void) {
     status.abi = 2, call("abi", workspace);
     in[1].dtype = GRADIR_FLOAT64, call("dtype", workspace);
     in[0].rank = 1, call("rank", workspace);
+    in[0].rank = -1, call("rank", workspace);
+    in[0].size = -6, call("size", workspace);
     in[0].shape = OTHER, call("shape", workspace);
     in[0].shape = NULL, call("no shape", workspace);
     in[0].size = 5, call("size", workspace);

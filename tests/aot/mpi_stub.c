@@ -27,9 +27,39 @@ static void require(int right) {
 }
 
 int MPI_Initialized(int *flag) { return *flag = getenv("MPI_STUB_NONE") == NULL, 0; }
-int MPI_Comm_rank(void *comm, int *rank) { return require(comm == WORLD), *rank = 0; }
-int MPI_Comm_size(void *comm, int *size) { return require(comm == WORLD), *size = 1, 0; }
-int MPI_Barrier(void *comm) { return require(comm == WORLD), 0; }
+
+static char everyone, chosen, made;
+
+static void require_comm(void *comm) { require(comm == WORLD || comm == (void *)&made); }
+
+int MPI_Comm_rank(void *comm, int *rank) { return require_comm(comm), *rank = 0; }
+int MPI_Comm_size(void *comm, int *size) { return require_comm(comm), *size = 1, 0; }
+int MPI_Comm_group(void *comm, void **group) {
+    require(comm == WORLD);
+    *group = &everyone;
+    return 0;
+}
+int MPI_Group_incl(void *group, int count, const int *ranks, void **other) {
+    require(group == &everyone && count == 1 && ranks[0] == 0);
+    *other = &chosen;
+    return 0;
+}
+int MPI_Group_free(void **group) {
+    require(*group == &everyone || *group == &chosen);
+    *group = NULL;
+    return 0;
+}
+int MPI_Comm_create_group(void *comm, void *group, int tag, void **other) {
+    static int calls;
+    require(comm == WORLD && group == &chosen && tag == 0 && ++calls == 1);
+    *other = &made;
+    return 0;
+}
+int MPI_Ibarrier(void *comm, void **request) {
+    require(comm == WORLD);
+    *request = WORLD;
+    return 0;
+}
 
 int MPI_Iallreduce(const void *from, void *to, int count, void *type, void *op, void *comm,
                    void **request) {
@@ -45,17 +75,24 @@ int MPI_Wait(void **request, void *status) {
     return 0;
 }
 
-int MPI_Bcast(void *data, int count, void *type, int root, void *comm) {
-    return require(data && count == 48 && type == BYTE && root == 0 && comm == WORLD), 0;
-}
-
-int MPI_Sendrecv(const void *from, int count, void *type, int target, int tag, void *to,
-                 int other_count, void *other_type, int source, int other_tag, void *comm,
-                 void *status) {
-    require(count == 48 && type == BYTE && target == 0 && other_count == 48 && other_type == BYTE);
-    require(source == 0 && tag == other_tag && comm == WORLD && status);
-    memcpy(to, from, 48);
+int MPI_Ibcast(void *data, int count, void *type, int root, void *comm, void **request) {
+    require(data && count == 48 && type == BYTE && root == 0 && comm == WORLD);
+    *request = data;
     return 0;
 }
-int MPI_Send(void) { abort(); }
-int MPI_Recv(void) { abort(); }
+
+static void *receiver;
+
+int MPI_Irecv(void *to, int count, void *type, int source, int tag, void *comm, void **request) {
+    require(to && count == 48 && type == BYTE && source == 0 && tag == 2 && comm == WORLD);
+    receiver = *request = to;
+    return 0;
+}
+
+int MPI_Isend(const void *from, int count, void *type, int target, int tag, void *comm,
+              void **request) {
+    require(receiver && count == 48 && type == BYTE && target == 0 && tag == 2 && comm == WORLD);
+    memcpy(receiver, from, 48);
+    *request = receiver;
+    return 0;
+}

@@ -91,6 +91,8 @@ without a status: 4
 abi: 1 0 
 dtype: 4 1 f: in[1] (y): expected dtype 8, got 9
 rank: 5 0 f: in[0] (x): expected rank 2, got 1
+rank: 5 0 f: in[0] (x): expected rank 2, got -1
+size: 5 0 f: in[0] (x): expected size 6, got -6
 shape: 5 0 f: in[0] (x): axis 0: expected extent 2, got 3
 no shape: 3 0 f: in[0] (x): shape is NULL
 size: 5 0 f: in[0] (x): expected size 6, got 5
@@ -126,7 +128,9 @@ in place: 0 0
 2 7
 added in place: 0 0 
 6 21
+no allocator: 3 g_vjp: status->allocator: resize is NULL
 grow: 0 1 1 
+no allocator: 3 g_vjp: status->allocator: resize is NULL
 """.replace(
     " ROOM", ", of them 64 for results that are null, added or in the place of arguments, got"
 )

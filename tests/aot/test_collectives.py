@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from mpiexec import MPIEXEC, needs_mpi, on_ranks
 
 import gradir
 from gradir.aot.loader import LibraryError
-from gradir.errors import ArgumentError, CompileError
+from gradir.errors import ArgumentError, ArgumentTypeError, CompileError
 from gradir.tools.gradir_compile import main as gradir_compile
 
 PROGRAMS = Path(__file__).parents[1] / "support" / "mpi_programs.py"
@@ -36,6 +37,17 @@ func.func @f(%w: tensor<f64>, %x: tensor<f64> {grad.inactive}) -> tensor<f64> {
 def test_all_kinds(ranks: int, tmp_path: Path) -> None:
     """The bits of gradir.compile in the same processes, on one thread and on two."""
     done = on_ranks(ranks, str(PROGRAMS), "library", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert sorted(done.stdout.split("\n")[:-1]) == [f"library {k}" for k in range(ranks)]
+
+
+@needs_mpi
+@pytest.mark.parametrize(
+    ("program", "ranks"), [("library_messages", 2), ("library_stops", 2), ("library_groups", 4)]
+)
+def test_messages_and_groups(program: str, ranks: int, tmp_path: Path) -> None:
+    """The bits of gradir.compile; no deadlock where its calls have none."""
+    done = on_ranks(ranks, str(PROGRAMS), program, str(tmp_path))
     assert done.returncode == 0, done.stderr
     assert sorted(done.stdout.split("\n")[:-1]) == [f"library {k}" for k in range(ranks)]
 
@@ -67,7 +79,7 @@ func.func @f(%x: tensor<6xf64>) -> (tensor<6xf64>, tensor<6xf64>, tensor<6xf64>,
   %b = comm.broadcast %x {root = 0, ranks = 1} : tensor<6xf64>
   %c = comm.permute %x {sources = [0], targets = [0], ranks = 1} : tensor<6xf64>
   comm.barrier
-  %size = comm.size : tensor<i64>
+  %size = comm.size {group = "few"} : tensor<i64>
   func.return %a, %b, %c, %size : tensor<6xf64>, tensor<6xf64>, tensor<6xf64>, tensor<i64>
 }"""
 
@@ -77,7 +89,8 @@ from gradir.aot.loader import LibraryError, load_library
 f = load_library(sys.argv[1]).f
 x = np.arange(6.0)
 try:
-    *arrays, size = f(x)
+    for _ in range(2):
+        *arrays, size = f(x)
     assert all(a.tolist() == x.tolist() for a in arrays) and size == 1
     print("right")
 except LibraryError as error:
@@ -87,12 +100,13 @@ except LibraryError as error:
 
 @pytest.mark.parametrize(("mpi", "file"), [("openmpi", "libmpi.so.40"), ("abi", "libmpi_abi.so.1")])
 def test_other_abis(mpi: str, file: str, tmp_path: Path) -> None:
-    options = ["-DABI"] if mpi == "abi" else []
+    macros = ["-DABI"] if mpi == "abi" else []
     rest = ["-shared", "-fPIC", f"-Wl,-soname,{file}", "-o", tmp_path / file]
-    run_program(tool("gcc"), "-O1", *options, HERE / "mpi_stub.c", *rest)
+    run_program(tool("gcc"), "-O1", *macros, HERE / "mpi_stub.c", *rest)
     (tmp_path / "f.mlir").write_text(STUBBED)
     library = tmp_path / "libf.so"
-    assert gradir_compile([str(tmp_path / "f.mlir"), "-o", str(library), "--mpi", mpi]) == 0
+    options = ["--mpi", mpi, "--group", "few=0"]
+    assert gradir_compile([str(tmp_path / "f.mlir"), "-o", str(library), *options]) == 0
 
     def run(**variables: str) -> str:
         command = [sys.executable, "-c", CALLS, str(library)]
@@ -106,24 +120,42 @@ def test_other_abis(mpi: str, file: str, tmp_path: Path) -> None:
 
 def test_a_library_without_its_mpi(tmp_path: Path) -> None:
     with pytest.raises(LibraryError, match=r"cannot be loaded: libmpi.so.40: cannot open shared"):
-        exported(gradir.parse(STUBBED), tmp_path, mpi="openmpi")
+        exported(gradir.parse(STUBBED), tmp_path, mpi="openmpi", groups={"few": [0]})
 
 
-def test_what_is_refused(tmp_path: Path) -> None:
-    op = '%0 = comm.NAME %x {ranks = 2, group = "some"} : tensor<2xf64>'
+def test_what_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    op = '%0 = comm.all_reduce %x {ranks = 2, group = "some"} : tensor<2xf64>'
     text = f"""func.func @f(%x: tensor<2xf64>) -> tensor<2xf64> {{
   {op}
   func.return %0 : tensor<2xf64>
 }}"""
     path = tmp_path / "libf.so"
-    for name, wrong in (
-        (op.replace("NAME", "all_reduce"), "a library has the group world, got some"),
-        ("%0 = comm.send %x {target = 1, ranks = 2} : tensor<2xf64>", "use gradir.comm.permute"),
-        ("%0 = comm.recv %x {source = 1, ranks = 2} : tensor<2xf64>", "use gradir.comm.permute"),
+    module = gradir.parse(text, "some.mlir")
+    groups: Any
+    for groups, wrong in (
+        (None, r"know the ranks of group some; name them: --group some=0,1, or groups={'some': "),
+        ({"other": [0, 1]}, "a library has to know the ranks of group some"),
+        ({"some": [0, 1, 2]}, "ranks = 2 must be the size of group some, got 3"),
+        ({"some": [[0], [1, 2]]}, "ranks = 2 must be the size of group some, got 1, 2"),
     ):
-        module = gradir.parse(text.replace(op, name), "some.mlir")
-        with pytest.raises(CompileError, match=rf"some.mlir:2:3: error: comm\.\w+.*: .*{wrong}"):
-            gradir.export_library(module, path)
+        with pytest.raises(CompileError, match=f"some.mlir:2:3: error: comm.all_reduce: .*{wrong}"):
+            gradir.export_library(module, path, groups=groups)
+    for groups in ({"world": [0, 1]}, {"a b": [0]}, {3: [0]}, {"some": []}, {"some": [0, 0]},
+                   {"some": [[0], [0]]}, {"some": [-1, 0]}, {"some": [[0], 1]}, {"some": ["a"]},
+                   {"some": [1 << 31]}, {"some": "01"}, {"some": [True]}):  # fmt: skip
+        with pytest.raises(ArgumentError, match="groups: expected "):
+            gradir.export_library(module, path, groups=groups)
+    export: Any = gradir.export_library
+    for groups in ([0, 1], "some=0,1", {"some": 3}):
+        with pytest.raises(ArgumentTypeError, match="groups: expected "):
+            export(module, path, groups=groups)
+    source = tmp_path / "f.mlir"
+    source.write_text(text)
+    for given in ("some", "some=", "some=0,a", "some=0,,1", "some=-1", "=0,1", "world=0,1"):
+        command = [str(source), "-o", str(path), "--group", given]
+        assert gradir_compile(command) == 1
+        told = capsys.readouterr().err
+        assert "group: expected " in told or "groups: expected a name" in told
     with pytest.raises(ArgumentError, match="mpi: one of mpich, openmpi, abi expected, got 'mpi'"):
         gradir.export_library(lambda x: x, path, np.ones(3), functions="f", mpi="mpi")
     assert not path.exists()

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import os
+import pickle
 import shutil
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -39,6 +43,19 @@ def test_files_are_written_all_or_none(tmp_path: Path) -> None:
     with pytest.raises(FileError, match="it is a folder"):
         gradir.export_library(lambda x: x * 2, path, X, functions="f")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["libf.json"]
+
+
+def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for name, wrong in (
+        ("pipe", "it is no regular file"),
+        (".." + "/x" * 30, "No such file or directory"),
+        ("x" * 300, "File name too long"),
+    ):
+        with pytest.raises(FileError, match=wrong):
+            gradir.export_library(lambda x: x * 2, tmp_path / name, X, functions="f")
+    assert [*tmp_path.iterdir()] == [pipe] and pipe.is_fifo()
 
 
 @pytest.mark.parametrize("name", ["nullptr", "static_cast", "typeof", "co_await", "xor_eq"])
@@ -123,7 +140,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_parts_of_a_library_are_no_library(library: Path, tmp_path: Path) -> None:
     """The system's loader ends the process where a mapped page is not in the file."""
     data, path = library.read_bytes(), tmp_path / "libpart.so"
-    for size in (0, 3, 16, 63, 64, 100, 500, 4096, len(data) // 2, len(data) - 1):
+    for size in (0, 3, 16, 63, 64, 100, 500, 4096, len(data) // 2):
         path.write_bytes(data[:size])
         text = "expected an ELF file" if size < 16 else "is not complete: expected"
         with pytest.raises(LibraryError, match=text):
@@ -143,11 +160,15 @@ def test_foreign_and_damaged_files(library: Path, tmp_path: Path) -> None:
         (changed(data, 18, b"\xf3\x00"), "is for another processor: ELF machine 243"),
         (changed(data, 54, b"\x07"), "a table has rows of 7 bytes"),
         (changed(data, 56, b"\x00"), "it has no segments to load"),
-        (changed(data, 60, b"\x00\x00"), "has no functions of gradir's"),
+        (data.replace(b"_workspace_bytes\0", b"_workspace_bites\0"), "its digest is another one"),
     ):
         path.write_bytes(other)
         with pytest.raises(LibraryError, match=text):
             gradir.load_library(path)
+    other = data.replace(b"_workspace_bytes\0", b"_workspace_bites\0")
+    path.write_bytes(other)
+    with pytest.raises(LibraryError, match="has no functions of gradir's"):
+        gradir.load_library(path, check=False)
     with pytest.raises(LibraryError, match="has no functions of gradir's"):
         gradir.load_library(os.path.realpath(shutil.which("env") or "/bin/env"))
     with pytest.raises(LibraryError, match="cannot be read: No such file"):
@@ -155,6 +176,54 @@ def test_foreign_and_damaged_files(library: Path, tmp_path: Path) -> None:
     for name in (3, "a\0b"):
         with pytest.raises(LibraryError, match="path: expected the name of a file"):
             gradir.load_library(name)  # type: ignore[arg-type]
+
+
+CHANGED = """
+import sys
+import numpy as np
+from loader import LibraryError, load_library
+data, step, path = open(sys.argv[1], "rb").read(), int(sys.argv[2]), sys.argv[3]
+for place in range(step, len(data), 61):
+    with open(path + str(place), "wb") as file:
+        file.write(data[:place] + bytes([data[place] ^ 1 << place % 8]) + data[place + 1 :])
+    print(place, flush=True)
+    try:
+        [found] = load_library(path + str(place)).f(np.arange(3.0))
+        assert found.tolist() == [0, 2, 4], place
+        print("loaded", flush=True)
+    except LibraryError:
+        print("refused", flush=True)
+"""
+
+
+def test_a_changed_bit_is_refused_or_nobody_reads_it(library: Path, tmp_path: Path) -> None:
+    """All that the system's loader believes is in the digest."""
+    shutil.copy(Path(gradir.__file__).parent / "aot" / "loader.py", tmp_path)
+    for step in (0, 17, 40):
+        command = [sys.executable, "-c", CHANGED, library, str(step), str(tmp_path / "lib.so")]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout[-30:] + done.stderr
+        words = done.stdout.split()
+        assert words.count("refused") > words.count("loaded") // 2
+
+
+def test_files_that_others_have_changed(library: Path, tmp_path: Path) -> None:
+    # each by its own name: a mapped file is not written to
+    bare, linked, other = (tmp_path / f"lib{name}.so" for name in ("bare", "linked", "other"))
+    shutil.copy(library, bare)
+    run_program(tool("strip"), "--strip-all", bare)
+    assert bare.stat().st_size < library.stat().st_size
+    assert gradir.load_library(bare).f(X)[0].tolist() == [2, 2, 2]
+    gradir.export_library(lambda x: x * 2, linked, X, functions="f", linker=tool("gcc"))
+    assert gradir.load_library(linked).f(X)[0].tolist() == [2, 2, 2]
+    data = library.read_bytes()
+    version = gradir.__version__.encode() + b"\0"
+    other.write_bytes(data.replace(version, b"9" * len(gradir.__version__) + b"\0"))
+    with pytest.raises(
+        LibraryError, match=r"is damaged: its digest is another one; .* check=False"
+    ):
+        gradir.load_library(other)
+    assert set(gradir.load_library(other, check=False).f.version) == {"9"}
 
 
 def test_gradir_run_knows_libraries_by_their_contents(
@@ -282,6 +351,11 @@ def test_types_of_options(tmp_path: Path) -> None:
     for wrong in (1.5, [3], b"x", True):
         with pytest.raises(ArgumentTypeError, match="targets: expected the names of levels"):
             export(module, path, targets=wrong)
+    with pytest.raises(ArgumentError, match="targets: expected one level at least"):
+        export(module, path, targets=[])
+    for wrong in (True, 1.0, 0, 1 << 20):
+        with pytest.raises(ArgumentError, match="threads: a number from 1 to 1024 expected"):
+            export(module, path, threads=wrong)
     for wrong in (3, ["gcc"], b"gcc"):
         with pytest.raises(ArgumentTypeError, match="linker: expected a command"):
             export(module, path, linker=wrong)
@@ -289,6 +363,13 @@ def test_types_of_options(tmp_path: Path) -> None:
         with pytest.raises(ArgumentTypeError, match="path: expected the name of a file"):
             export(module, wrong)
     assert [*tmp_path.iterdir()] == []
+
+
+def test_libraries_are_copied_by_their_path(library: Path) -> None:
+    loaded = gradir.load_library(library)
+    for other in (copy.copy(loaded), copy.deepcopy(loaded), pickle.loads(pickle.dumps(loaded))):
+        assert other.f(X)[0].tolist() == [2, 2, 2]
+    assert not hasattr(loaded, "_none") and not hasattr(loaded, "g")
 
 
 def test_types_of_calls(tmp_path: Path) -> None:

@@ -1,8 +1,14 @@
-"""The programs of docs/ahead-of-time.md in C, C++ and Rust are built, and run."""
+"""The programs of docs/ahead-of-time.md in C, C++, Python and Rust are built, and run.
+
+They run without gradir; those that write libraries are run by tests/whole/test_readme.py.
+"""
 
 from __future__ import annotations
 
 import re
+import shlex
+import shutil
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -26,18 +32,28 @@ def digits(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("page")
     module = gradir.parse(ROOT / "examples" / "digits_mlp.mlir").gradient("main", mode="grad")
     names = {"main_grad": "digits_grad"}
-    gradir.export_library(module, folder / "libdigits.so", functions=names)
+    for kind, end in (("static", "a"), ("shared", "so")):
+        gradir.export_library(module, folder / f"libdigits.{end}", functions=names, kind=kind)
     return folder
 
 
 def test_c(digits: Path) -> None:
-    source, made = digits / "main.c", digits / "main"
-    source.write_text(block("c", "int main"))
-    flags = [flag for flag in C_FLAGS if flag != "-Wextra"]
-    run_program(tool("gcc"), *flags, source, digits / "libdigits.so", "-o", made,
-                f"-Wl,-rpath,{digits}")  # fmt: skip
-    # all numbers are 0: ten digits are alike
-    assert run_program(made) == f"loss {np.log(10):g}\n"
+    (digits / "main.c").write_text(block("c", "int main"))
+    commands = re.findall(r"`cc (-O2 main.c [^`]*)`", PAGE)
+    assert len(commands) == 2, "with a shared library, and with an archive"
+    for command in commands:
+        run_program(tool("gcc"), *C_FLAGS, *shlex.split(command), cwd=digits)
+        # all numbers are 0: ten digits are alike
+        assert run_program(digits / "main") == f"loss {np.log(10):g}\n"
+
+
+def test_python(digits: Path) -> None:
+    """In a process that cannot import gradir."""
+    shutil.copy(ROOT / "gradir" / "aot" / "loader.py", digits)
+    text = block("python", "from loader") + "print(loss, 'gradir' in sys.modules)\n"
+    command = f"import sys; sys.path.insert(0, '.')\n{text}"
+    printed = run_program(sys.executable, "-I", "-c", command, cwd=digits)
+    assert printed == "w1 float32 array of shape (64, 128)\n2.3025851 False\n"
 
 
 def test_cpp(digits: Path) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 import gradir
+import gradir.aot.loader
 
 ALL = """
 func.func @f(%x: tensor<4x3xf64>) -> (tensor<4x3xf64>, tensor<4x3xf64>, tensor<4x3xf64>,
@@ -131,6 +132,136 @@ def library(folder: str = "") -> None:
     for threads in (1, 2, 1):
         for a, b in zip(f(x, threads=threads), want, strict=True):
             assert a.tobytes() == np.asarray(b).tobytes()
+    print(f"library {rank}\n", end="", flush=True)
+
+
+EXCHANGE = """
+func.func @f(%x: tensor<40000xf64>, %first: i1) -> (tensor<40000xf64>, tensor<40000xf64>) {
+  %all = comm.all_reduce %x {ranks = 2 OF} : tensor<40000xf64>
+  %a = scf.if %first -> (tensor<40000xf64>) {
+    %got = comm.recv %x {source = 1, ranks = 2 OF} : tensor<40000xf64>
+    %sent = comm.send %x {target = 1, ranks = 2 OF} : tensor<40000xf64>
+    %sum = array.add %got, %sent : tensor<40000xf64>
+    scf.yield %sum : tensor<40000xf64>
+  } else {
+    %got = comm.recv %x {source = 0, ranks = 2 OF} : tensor<40000xf64>
+    %sent = comm.send %x {target = 0, ranks = 2 OF} : tensor<40000xf64>
+    %sum = array.add %sent, %got : tensor<40000xf64>
+    scf.yield %sum : tensor<40000xf64>
+  }
+  %b = array.multiply %a, %all : tensor<40000xf64>
+  func.return %b, %a : tensor<40000xf64>, tensor<40000xf64>
+}
+"""
+
+
+def _same_bits(f: Any, module: gradir.Module, name: str, *arrays: Any) -> None:
+    want = gradir.compile(module, name, 1)(*arrays)
+    for _ in range(3):
+        for a, b in zip(f(*arrays), want, strict=True):
+            assert a.tobytes() == np.asarray(b).tobytes()
+
+
+def library_messages() -> None:
+    """Messages, branches of them, and their derivatives, in libraries of each rank's own."""
+    rank, _ = world()
+    x = np.array([0.5, rank + 2.0])
+    module = gradir.parse(MESSAGES).gradient("f", mode="vjp")
+    path = os.path.join(sys.argv[2], f"libm{rank}.so")
+    gradir.export_library(module, path, functions=["f", "f_vjp"])
+    made = gradir.load_library(path)
+    _same_bits(made.f, module, "f", x, rank == 0)
+    _same_bits(made.f_vjp, module, "f_vjp", x, rank == 0, np.ones(2))
+    # large, so that MPI has to see both ends, of which each receives before it sends
+    long = np.linspace(rank, 3, 40000)
+    module = gradir.parse(EXCHANGE.replace(" OF", "")).gradient("f", mode="vjp")
+    path = os.path.join(sys.argv[2], f"libe{rank}.so")
+    gradir.export_library(module, path, functions=["f", "f_vjp"])
+    made = gradir.load_library(path)
+    _same_bits(made.f, module, "f", long, rank == 0)
+    _same_bits(made.f_vjp, module, "f_vjp", long, rank == 0, np.sin(long), np.cos(long))
+    print(f"library {rank}\n", end="", flush=True)
+
+
+def library_groups() -> None:
+    """Groups of the process's own, and pairs that one library has for all ranks."""
+    from mpi4py import MPI
+
+    from gradir import comm
+
+    rank, _ = world()
+    comm.add_group("half", [2, 0] if rank % 2 == 0 else [1, 3])
+    text = """
+    func.func @f(%x: tensor<5xf64>) -> (tensor<5xf64>, tensor<10xf64>, tensor<i64>, tensor<i64>) {
+      %r = comm.reduce %x {root = 1, ranks = 2, group = "half"} : tensor<5xf64>
+      %g = comm.all_gather %x {axis = 0, ranks = 2, group = "half"}
+        : tensor<5xf64> -> tensor<10xf64>
+      comm.barrier {group = "half"}
+      %w = comm.all_reduce %r {ranks = 4} : tensor<5xf64>
+      %rank = comm.rank {group = "half"} : tensor<i64>
+      %size = comm.size {group = "half"} : tensor<i64>
+      func.return %w, %g, %rank, %size : tensor<5xf64>, tensor<10xf64>, tensor<i64>, tensor<i64>
+    }"""
+    x = np.random.default_rng(rank).standard_normal(5)
+    path = os.path.join(sys.argv[2], f"libg{rank}.so")
+    module = gradir.parse(text)
+    gradir.export_library(module, path)
+    _same_bits(gradir.load_library(path).f, module, "f", x)
+    # a group of another name in one library for all
+    pairs = [[0, 3], [2, 1]]
+    mine = next(pair for pair in pairs if rank in pair)
+    comm.add_group("pair", mine)
+    module = gradir.parse(EXCHANGE.replace(" OF", ', group = "pair"'))
+    path = os.path.join(sys.argv[2], "libp.so")
+    if rank == 0:
+        gradir.export_library(module, path, groups={"pair": pairs})
+    MPI.COMM_WORLD.barrier()
+    _same_bits(
+        gradir.load_library(path).f, module, "f", np.full(40000, rank + 0.5), rank == mine[0]
+    )
+    for lists, wrong in (
+        ([[0, 3]], "" if rank in (0, 3) else f"rank {rank} is not in group pair"),
+        ([[0, 4]], "group pair is for 5 ranks or more, got 4"),
+    ):
+        path = os.path.join(sys.argv[2], f"libw{lists[0][1]}{rank}.so")
+        gradir.export_library(gradir.parse(SIZE), path, groups={"pair": lists})
+        told = ""
+        try:
+            assert gradir.load_library(path).f()[0] == 2
+        except gradir.aot.loader.LibraryError as error:
+            told = str(error)
+        assert told.endswith(wrong) and bool(told) == bool(wrong), told
+    print(f"library {rank}\n", end="", flush=True)
+
+
+SIZE = """
+func.func @f() -> tensor<i64> {
+  %size = comm.size {group = "pair"} : tensor<i64>
+  func.return %size : tensor<i64>
+}"""
+
+
+def library_stops() -> None:
+    """A call that fails between the start and the end of a collective has waited for it."""
+    rank, _ = world()
+    text = """
+    func.func @f(%x: tensor<50000xf64>, %i: tensor<1xi64>) -> (tensor<50000xf64>, tensor<1xf64>) {
+      %s = comm.all_reduce %x {ranks = 2} : tensor<50000xf64>
+      %t = array.take %x, %i {axis = 0} : tensor<50000xf64>, tensor<1xi64> -> tensor<1xf64>
+      func.return %s, %t : tensor<50000xf64>, tensor<1xf64>
+    }"""
+    path = os.path.join(sys.argv[2], f"libs{rank}.so")
+    gradir.export_library(gradir.parse(text), path)
+    f = gradir.load_library(path).f
+    x, total = np.full(50000, rank + 1.0), np.zeros(50000)
+    for place in (0, 50000, 7):
+        try:
+            f(x, np.array([place]), out=[total, None])
+        except gradir.aot.loader.LibraryError as error:
+            assert place == 50000 and error.code == 11, error
+        else:
+            assert place != 50000
+    assert (total == 3).all()
     print(f"library {rank}\n", end="", flush=True)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Hashable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -49,7 +50,9 @@ def trace(function: Callable[..., Any], *specs: Any) -> Module:
     leaves, tree = jax.tree_util.tree_flatten((specs, {}))
     _require_version()
     with at(place_of_user(*_systems())):
-        return _imported(function, [_spec_of(leaf) for leaf in leaves], tree, ()).traced.module
+        made = _imported(function, [_spec_of(leaf) for leaf in leaves], tree, ()).traced
+    _define_rules(made)
+    return made.module
 
 
 def differentiable(
@@ -143,8 +146,18 @@ def _imported(
     ]
     names = _argument_names(function, tree, static)
     run.__signature__ = names  # pyrefly: ignore[missing-attribute]
-    made = traced("trace", run, given, place=location_of_function(function))
+    # rules of functions are read when a derivative asks for them
+    made = traced("trace", run, given, place=location_of_function(function), orders=0)
     return _Imported(made, nesting, tuple(map(is_key, avals)))
+
+
+def _define_rules(made: Traced) -> None:
+    """Add the derivative rules that can be read, for two orders: a gradient refuses the others."""
+    rules = made.module.rules
+    assert rules is not None
+    for _ in range(2):
+        with suppress(GradirError):
+            rules.define(made.module.op, made.name)
 
 
 class _Flat:

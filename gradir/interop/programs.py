@@ -152,4 +152,4 @@ def _returning(module: Module, name: str, places: Sequence[int]) -> Module:
     types = [value.type for value in last.operands]
     function.function_type = FunctionType.from_lists(function.function_type.inputs.data, types)
     verify(copy)
-    return Module(copy, SOURCES)
+    return Module(copy, SOURCES, rules=module.rules)

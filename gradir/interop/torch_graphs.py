@@ -14,6 +14,7 @@ from typing import Any, cast
 from xdsl.dialects.builtin import LocationAttr
 
 from gradir.frontends.imported.graph import (
+    UNKNOWN,
     ForeignGraph,
     ForeignType,
     ForeignValue,
@@ -45,6 +46,8 @@ torch: Any = package("torch", "torch")
 
 Knows = Callable[[str], bool]
 KEY = ForeignType((), "int64")
+_OF_STATES = ("lstm",)
+"""Ops whose further results have shapes that PyTorch 2.9 tells wrongly."""
 STAND_IN = "gradir.autograd_function"
 _NOTHING = frozenset(("_assert_tensor_metadata", "_assert_scalar", "sym_constrain_range_for_size"))
 """Checks of what export has found: symbolic numbers are refused where they come from."""
@@ -163,7 +166,11 @@ class TorchReader(NodeTape):
         arguments = {key: value for key, value in given.items() if key != "out"}
         is_named = isinstance(value, (list, tuple))
         used = _used(node) if is_named else [0]
-        types = [self._type(name, v, place) for k, v in enumerate(_results(value)) if k in used]
+        types = [
+            UNKNOWN if name in _OF_STATES and k else self._type(name, v, place)
+            for k, v in enumerate(_results(value))
+            if k in used
+        ]
         params = {"function": self.stand_in} if name == STAND_IN else {}
         results = self._emit(name, arguments, types, used, place, **params)
         if written:

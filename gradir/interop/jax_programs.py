@@ -78,9 +78,13 @@ def differentiable(
 
 @dataclass(frozen=True)
 class _Imported:
-    """A function as a program: `nesting` is that of its results, `keys` are those that are keys."""
+    """A function as a program: `nesting` is that of its results, `keys` are those that are keys.
+
+    `run` gives the results of traced arrays.
+    """
 
     traced: Traced
+    run: Callable[..., list[Any]]
     nesting: Any
     keys: tuple[bool, ...]
 
@@ -120,7 +124,7 @@ class ImportedFunction(Wrapped):
         specs = [jax.typeof(x) for x in given if _is_array(x)]
         with at(place_of_user(*_systems())):
             made = _imported(self._function, specs, tree, static)
-        program = Differentiable(made.traced.module, made.traced.name, self._options)
+        program = Differentiable(made.traced.module, made.traced.name, self._options, made.run)
         return program, made
 
 
@@ -148,7 +152,7 @@ def _imported(
     run.__signature__ = names  # pyrefly: ignore[missing-attribute]
     # rules of functions are read when a derivative asks for them
     made = traced("trace", run, given, place=location_of_function(function), orders=0)
-    return _Imported(made, nesting, tuple(map(is_key, avals)))
+    return _Imported(made, run, nesting, tuple(map(is_key, avals)))
 
 
 def _define_rules(made: Traced) -> None:

@@ -121,7 +121,8 @@ class TorchReader(NodeTape):
         if target is operator.getitem:
             return args[0][args[1]] if node.users else None
         if isinstance(target, torch._ops.HigherOrderOperator):
-            return self._call_program(node, target.name(), args, place)
+            inner = place if place is not NOWHERE else _place_inside(args)
+            return self._call_program(node, target.name(), args, inner)
         if not isinstance(target, torch._ops.OpOverload):
             return self._number(node, place)
         name = name_of(target)
@@ -137,7 +138,11 @@ class TorchReader(NodeTape):
         """A number that is not a tensor: known, or refused where it came from."""
         value, name = node.meta.get("val"), getattr(node.target, "__name__", str(node.target))
         if node.target.__module__ not in _OF_NUMBERS and not name.startswith("sym_"):
-            why = "transformations (torch.vmap, torch.func.grad) in a module are not there"
+            why = (
+                "transformations (torch.vmap, torch.func.grad) in a module are not there; write "
+                "the axis into the ops, or take gradir.vmap and gradir.grad of "
+                "gradir.interop.torch.functional(module)"
+            )
             self.refuse(name, why, place)
             return self.hold(ForeignValue(ForeignType((), "float32")))
         return value if isinstance(value, int | float | bool) else None
@@ -324,6 +329,13 @@ class _Nothing(dict[int, Held]):
 
     def __missing__(self, place: int) -> Held:
         return self._tape.hold(ForeignValue(ForeignType((), "float32")))
+
+
+def _place_inside(args: Sequence[Any]) -> LocationAttr:
+    """The first line of the programs in an op that has none."""
+    parts = [x for x in args if isinstance(x, torch.fx.GraphModule)]
+    places = (place_of(node) for part in parts for node in part.graph.nodes)
+    return next((place for place in places if place is not NOWHERE), NOWHERE)
 
 
 def _first(op: Any) -> str:

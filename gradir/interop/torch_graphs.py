@@ -7,7 +7,7 @@ derivative, and what they write keeps the one it had.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -143,7 +143,7 @@ class TorchReader(NodeTape):
                 "the axis into the ops, or take gradir.vmap and gradir.grad of "
                 "gradir.interop.torch.functional(module)"
             )
-            self.refuse(name, why, place)
+            self.refuse(name, why, place if place is not NOWHERE else _first_place(_from(node)))
             return self.hold(ForeignValue(ForeignType((), "float32")))
         return value if isinstance(value, int | float | bool) else None
 
@@ -334,8 +334,20 @@ class _Nothing(dict[int, Held]):
 def _place_inside(args: Sequence[Any]) -> LocationAttr:
     """The first line of the programs in an op that has none."""
     parts = [x for x in args if isinstance(x, torch.fx.GraphModule)]
-    places = (place_of(node) for part in parts for node in part.graph.nodes)
+    return _first_place(node for part in parts for node in part.graph.nodes)
+
+
+def _first_place(nodes: Iterable[Any]) -> LocationAttr:
+    """The first line that nodes have."""
+    places = map(place_of, nodes)
     return next((place for place in places if place is not NOWHERE), NOWHERE)
+
+
+def _from(node: Any) -> Iterator[Any]:
+    """The nodes of a program from one on."""
+    while node.op != "root":
+        yield node
+        node = node.next
 
 
 def _first(op: Any) -> str:

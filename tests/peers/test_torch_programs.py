@@ -151,6 +151,29 @@ def test_places_are_the_users_lines() -> None:
     assert str(tanh.location).endswith(f'test_torch_programs.py":{line}:9)')
 
 
+class Gaussian(nn.Module):
+    """The loss of a VAE, by torch.distributions, of given noise."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.into, self.back = nn.Linear(4, 4), nn.Linear(2, 4)
+
+    def forward(self, x: Any, noise: Any) -> Any:
+        distributions = torch.distributions
+        mean, scale = self.into(x).chunk(2, -1)
+        q = distributions.Normal(mean, nn.functional.softplus(scale))
+        p = distributions.Normal(torch.zeros_like(mean), torch.ones_like(mean))
+        found = nn.functional.mse_loss(self.back(q.loc + q.scale * noise), x)
+        return found + distributions.kl_divergence(q, p).mean()
+
+
+def test_distributions() -> None:
+    """Their checks of arguments read values, and are left out while export runs alone."""
+    compare(TorchCase(Gaussian, lambda: (torch.randn(3, 4), torch.randn(3, 2))), True)
+    with pytest.raises(ValueError, match="Expected parameter scale"):
+        torch.distributions.Normal(torch.zeros(1), -torch.ones(1))
+
+
 def test_profile_and_memory_limit_of_functions() -> None:
     """What came in goes on: fn.profile names the module's lines, and a limit is kept."""
     layers = [part for _ in range(6) for part in (nn.Linear(32, 32), nn.Tanh())]

@@ -121,9 +121,7 @@ def steps() -> Iterator[harness.Workload]:
             harness.Contender(name, lambda make=make, way=way: way(make()), requires)
             for name, (way, requires) in STEPS.items()
         ]
-        yield harness.Workload(
-            f"loss and gradients of {title}, f32", contenders, "traced by hand", 1e-3
-        )
+        yield harness.Workload(f"loss and gradients of {title}, f32", contenders, "traced by hand")
 
 
 # Imports.

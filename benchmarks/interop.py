@@ -1,11 +1,10 @@
-"""What a call of a gradir function costs in PyTorch; importing JAX functions, and their steps."""
+"""What a call of a gradir function costs in PyTorch."""
 
 from collections.abc import Iterator
 from typing import Any
 
 import harness
 import numpy as np
-from jax_networks import NETWORKS, gpt2_small, resnet18
 
 
 def make_tensor() -> Any:
@@ -62,56 +61,7 @@ def without_gradient(function: Any) -> harness.Call:
     return lambda: function(x)
 
 
-def training_step(name: str, how: str) -> harness.Call:
-    """The loss and the gradient of a network, traced by hand, imported from JAX, or by JAX."""
-    jax, gradir = harness.library("jax"), harness.library("gradir")
-    nn, gnp = harness.library("gradir.nn"), harness.library("gradir.numpy")
-    function, arguments = NETWORKS[name]
-
-    def by_jax(*args: Any) -> Any:
-        return function(jax.numpy, jax.nn, *args)
-
-    def flat(found: Any) -> Any:
-        return jax.tree_util.tree_leaves(jax.block_until_ready(found))
-
-    if how == "JAX":
-        step = jax.jit(jax.value_and_grad(by_jax))
-        return lambda: flat(step(*arguments))
-    if how == "traced by hand":
-        step = gradir.value_and_grad(lambda *args: function(gnp, nn, *args))
-    else:
-        step = gradir.value_and_grad(harness.library("gradir.interop.jax").differentiable(by_jax))
-    return lambda: flat(step(*arguments))
-
-
-def importing(make: Any) -> harness.Call:
-    """gradir.interop.jax.trace of a network."""
-    function, specs = make(harness.library("jax"))
-    trace = harness.library("gradir.interop.jax").trace
-    return lambda: trace(function, *specs)
-
-
-def of_jax() -> Iterator[harness.Workload]:
-    """Steps of training, and imports."""
-    ways = ("traced by hand", "imported from JAX", "JAX")
-    for name in NETWORKS:
-        contenders = [
-            harness.Contender(way, lambda name=name, way=way: training_step(name, way), "jax")
-            for way in ways
-        ]
-        yield harness.Workload(f"loss and gradient of {name}, f32", contenders, ways[0])
-    for title, make in (("GPT-2 small", gpt2_small), ("ResNet-18", resnet18)):
-        ours = harness.Contender("gradir", lambda make=make: importing(make), "jax")
-        yield harness.Workload(f"importing {title}'s shape from JAX", [ours], "gradir", None)
-
-
 def workloads(threads: int) -> Iterator[harness.Workload]:
-    """PyTorch with and without a gradient; JAX's networks."""
-    yield from of_torch()
-    yield from of_jax()
-
-
-def of_torch() -> Iterator[harness.Workload]:
     """With and without a gradient."""
     chosen = {
         "PyTorch eager": eager,

@@ -1,74 +1,9 @@
-"""Networks for interop.py: written once, for gradir's functions and for JAX's."""
+"""Networks of JAX for imported.py, which are imported and never run: shapes alone count."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
-
-import numpy as np
-
-RANDOM = np.random.default_rng(0)
-WIDTH, HEADS = 128, 4
-
-
-def weights(*shape: int) -> Any:
-    return (RANDOM.normal(size=shape) * 0.05).astype("float32")
-
-
-def mlp(xp: Any, nn: Any, params: Any, x: Any, y: Any) -> Any:
-    """The cross entropy of three layers."""
-    for weight, bias in params[:-1]:
-        x = nn.relu(x @ weight + bias)
-    weight, bias = params[-1]
-    return -xp.mean(xp.sum(nn.log_softmax(x @ weight + bias, axis=-1) * y, axis=-1))
-
-
-def blocks(xp: Any, nn: Any, params: Any, x: Any, y: Any) -> Any:
-    """The squared error of transformer blocks with causal attention."""
-    batch, steps, width = x.shape
-    mask = np.tril(np.ones((steps, steps), bool))
-
-    def normal(x: Any) -> Any:
-        centered = x - xp.mean(x, axis=-1, keepdims=True)
-        return centered / xp.sqrt(xp.var(x, axis=-1, keepdims=True) + 1e-5)
-
-    for each in params:
-        parts = xp.split(normal(x) @ each["qkv"], 3, axis=-1)
-        heads = [xp.reshape(p, (batch, steps, HEADS, width // HEADS)) for p in parts]
-        q, k, v = (xp.transpose(h, (0, 2, 1, 3)) for h in heads)
-        scores = q @ xp.swapaxes(k, -1, -2) * (width // HEADS) ** -0.5
-        scores = xp.where(mask, scores, -np.inf)
-        mixed = xp.transpose(nn.softmax(scores, axis=-1) @ v, (0, 2, 1, 3))
-        x = x + xp.reshape(mixed, (batch, steps, width)) @ each["out"]
-        h = normal(x) @ each["up"]
-        x = x + (h * nn.sigmoid(h)) @ each["down"]
-    return xp.mean((x - y) ** 2)
-
-
-def _block() -> dict[str, Any]:
-    c = WIDTH
-    return {"qkv": weights(c, 3 * c), "out": weights(c, c), "up": weights(c, 4 * c),
-            "down": weights(4 * c, c)}  # fmt: skip
-
-
-Network = tuple[Callable[..., Any], tuple[Any, Any, Any]]
-NETWORKS: dict[str, Network] = {
-    "an MLP 784-512-512-10, batch 128": (
-        mlp,
-        (
-            [(weights(784, 512), weights(512)), (weights(512, 512), weights(512)),
-             (weights(512, 10), weights(10))],
-            weights(128, 784), np.eye(10, dtype="float32")[RANDOM.integers(0, 10, 128)],
-        ),
-    ),
-    "two transformer blocks, 4 x 64 tokens of 128": (
-        blocks,
-        ([_block(), _block()], weights(4, 64, WIDTH), weights(4, 64, WIDTH)),
-    ),
-}  # fmt: skip
-
-
-# Programs that are imported, and never run: shapes alone count.
 
 
 def gpt2_small(jax: Any) -> tuple[Callable[..., Any], tuple[Any, Any]]:

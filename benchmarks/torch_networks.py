@@ -34,7 +34,7 @@ class Gradir:
     def __init__(self) -> None:
         self.nn, self.np = harness.library("gradir.nn"), harness.library("gradir.numpy")
         self.linear, self.layer_norm = self.nn.linear, self.nn.layer_norm
-        self.relu, self.gelu, self.cross_entropy = self.nn.relu, self.nn.gelu, self.nn.cross_entropy
+        self.silu, self.gelu, self.cross_entropy = self.nn.silu, self.nn.gelu, self.nn.cross_entropy
 
     def conv(self, x: Any, weight: Any, stride: int) -> Any:
         return self.nn.conv2d(x, weight, stride=stride, padding=weight.shape[-1] // 2)
@@ -52,7 +52,7 @@ class Jax:
 
     def __init__(self) -> None:
         self.jax = harness.library("jax")
-        self.np, self.relu = self.jax.numpy, self.jax.nn.relu
+        self.np, self.silu = self.jax.numpy, self.jax.nn.silu
 
     def linear(self, x: Any, weight: Any, bias: Any) -> Any:
         return x @ weight.T + bias
@@ -106,18 +106,18 @@ def residual_by_hand(f: Any, p: dict[str, Any], x: Any, labels: Any) -> Any:
         x = f.conv(x, p[f"{name}.conv.weight"], stride)
         return f.batch_norm(x, p[f"{name}.norm.weight"], p[f"{name}.norm.bias"])
 
-    x, k = f.relu(convolved(x, "stem", 2)), 0
+    x, k = f.silu(convolved(x, "stem", 2)), 0
     while f"blocks.{k}.first.conv.weight" in p:
         has_side = f"blocks.{k}.side.conv.weight" in p
-        h = f.relu(convolved(x, f"blocks.{k}.first", 1 + has_side))
+        h = f.silu(convolved(x, f"blocks.{k}.first", 1 + has_side))
         side = convolved(x, f"blocks.{k}.side", 2) if has_side else x
-        x, k = f.relu(convolved(h, f"blocks.{k}.second", 1) + side), k + 1
+        x, k = f.silu(convolved(h, f"blocks.{k}.second", 1) + side), k + 1
     logits = f.linear(f.np.mean(x, axis=(2, 3)), p["head.weight"], p["head.bias"])
     return f.cross_entropy(logits, labels)
 
 
 def _residual_module(torch: Any, widths: tuple[int, ...], classes: int) -> Any:
-    nn, relu = torch.nn, torch.relu
+    nn, silu = torch.nn, torch.nn.functional.silu
 
     class Convolved(nn.Module):
         def __init__(self, inner: int, outer: int, size: int, stride: int) -> None:
@@ -137,7 +137,7 @@ def _residual_module(torch: Any, widths: tuple[int, ...], classes: int) -> Any:
             self.side = Convolved(inner, outer, 1, 2) if inner != outer else nn.Identity()
 
         def forward(self, x: Any) -> Any:
-            return relu(self.second(relu(self.first(x))) + self.side(x))
+            return silu(self.second(silu(self.first(x))) + self.side(x))
 
     class Residual(nn.Module):
         def __init__(self) -> None:
@@ -148,7 +148,7 @@ def _residual_module(torch: Any, widths: tuple[int, ...], classes: int) -> Any:
             self.head = nn.Linear(widths[-1], classes)
 
         def forward(self, x: Any, labels: Any) -> Any:
-            x = self.blocks(relu(self.stem(x))).mean((2, 3))
+            x = self.blocks(silu(self.stem(x))).mean((2, 3))
             return nn.functional.cross_entropy(self.head(x), labels)
 
     return Residual()

@@ -124,7 +124,12 @@ class Foreign(Wrapped, ABC):
             made = traced("wrap", of_arrays, arrays)
         except self.captured as error:
             raise self._refused(error) from None
-        return _Made(Differentiable(made.module, made.name, self._options), made.results)
+
+        def of_leaves(*tracers: Any) -> list[Any]:
+            return flatten(of_arrays(*tracers))[0]
+
+        program = Differentiable(made.module, made.name, self._options, of_leaves)
+        return _Made(program, made.results)
 
     def _spec(self, array: Any, name: str) -> Spec:
         try:

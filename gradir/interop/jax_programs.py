@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Hashable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -33,7 +34,7 @@ jax: Any = package("jax", "jax")
 
 _EXPECTED = "differentiable: arguments must be arrays, or hashable static values"
 
-OLDEST, NEWEST = (0, 10), (0, 13)
+OLDEST, NEWEST = (0, 10), (0, 11)
 """The versions of JAX whose jaxprs are read: from the first, below the second."""
 
 
@@ -49,7 +50,9 @@ def trace(function: Callable[..., Any], *specs: Any) -> Module:
     leaves, tree = jax.tree_util.tree_flatten((specs, {}))
     _require_version()
     with at(place_of_user(*_systems())):
-        return _imported(function, [_spec_of(leaf) for leaf in leaves], tree, ()).traced.module
+        made = _imported(function, [_spec_of(leaf) for leaf in leaves], tree, ()).traced
+    _define_rules(made)
+    return made.module
 
 
 def differentiable(
@@ -75,9 +78,13 @@ def differentiable(
 
 @dataclass(frozen=True)
 class _Imported:
-    """A function as a program: `nesting` is that of its results, `keys` are those that are keys."""
+    """A function as a program: `nesting` is that of its results, `keys` are those that are keys.
+
+    `run` gives the results of traced arrays.
+    """
 
     traced: Traced
+    run: Callable[..., list[Any]]
     nesting: Any
     keys: tuple[bool, ...]
 
@@ -117,7 +124,7 @@ class ImportedFunction(Wrapped):
         specs = [jax.typeof(x) for x in given if _is_array(x)]
         with at(place_of_user(*_systems())):
             made = _imported(self._function, specs, tree, static)
-        program = Differentiable(made.traced.module, made.traced.name, self._options)
+        program = Differentiable(made.traced.module, made.traced.name, self._options, made.run)
         return program, made
 
 
@@ -143,8 +150,18 @@ def _imported(
     ]
     names = _argument_names(function, tree, static)
     run.__signature__ = names  # pyrefly: ignore[missing-attribute]
-    made = traced("trace", run, given, place=location_of_function(function))
-    return _Imported(made, nesting, tuple(map(is_key, avals)))
+    # rules of functions are read when a derivative asks for them
+    made = traced("trace", run, given, place=location_of_function(function), orders=0)
+    return _Imported(made, run, nesting, tuple(map(is_key, avals)))
+
+
+def _define_rules(made: Traced) -> None:
+    """Add the derivative rules that can be read, for two orders: a gradient refuses the others."""
+    rules = made.module.rules
+    assert rules is not None
+    for _ in range(2):
+        with suppress(GradirError):
+            rules.define(made.module.op, made.name)
 
 
 class _Flat:

@@ -128,6 +128,9 @@ class _Body:
         if name == "cond" and isinstance(operands[0], ForeignConstant):
             chosen = min(max(int(operands[0].array), 0), len(params["branches"]) - 1)
             return "closed_call", {"call_jaxpr": params["branches"][chosen]}
+        if name in _CUSTOM and _is_of_gradir(params["call_jaxpr"]):
+            # a function of gradir's is differentiated here, not by programs of its own
+            return "closed_call", {"call_jaxpr": params["call_jaxpr"]}
         if self.reader.knows(name) and is_of_jax(equation.primitive):
             return name, params
         program = key_program(equation)
@@ -200,6 +203,11 @@ def foreign_type(aval: Any) -> ForeignType:
         return ForeignType((), type(aval).__name__)
     name = str(aval.dtype)
     return ForeignType(tuple(aval.shape), "uint64" if is_key(aval) else name)
+
+
+def _is_of_gradir(program: Any) -> bool:
+    """Whether a program is one call of a function that gradir computes."""
+    return [each.primitive.name for each in program.jaxpr.eqns] == ["gradir_call"]
 
 
 def _is_jaxpr(value: Any) -> bool:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any, TypeAlias, TypeVar
 
 from xdsl.dialects.builtin import FunctionType
 from xdsl.dialects.func import FuncOp
@@ -21,11 +22,13 @@ from gradir.dialects.array.creation import numpy_dtype
 from gradir.dialects.base.shapes import element_of, is_float, is_tensor, shape_of
 from gradir.dialects.grad.tape import TapeType
 from gradir.frontends.tracing.source_locations import SOURCES
+from gradir.frontends.transforms.derivatives import vjp
 from gradir.frontends.transforms.program import Program, traced_function
 from gradir.passes.verify.verify import verify
 from gradir.symbols import function_named
 
 MadeT = TypeVar("MadeT")
+Function: TypeAlias = Callable[..., Sequence[Any]]
 
 
 @dataclass(frozen=True)
@@ -40,12 +43,15 @@ class WrapOptions:
 class Differentiable(Program):
     """A function of a module as a program, and its derivatives as such programs.
 
-    `floating` are its floating arguments, `of` its floating results.
+    `floating` are its floating arguments, `of` its floating results. `function` is what was traced,
+    as a function of the arguments that gives the results: for calls in other programs.
     """
 
-    def __init__(self, module: Module, name: str, options: WrapOptions):
+    def __init__(
+        self, module: Module, name: str, options: WrapOptions, function: Function | None = None
+    ):
         super().__init__(traced_function(module, name), options.threads)
-        self._options = options
+        self._options, self.function = options, function
         type_ = function_named(module.op, name).function_type
         self.inputs, self.results = type_.inputs.data, type_.outputs.data
         self.floating, self.of = _floating(self.inputs), _floating(self.results)
@@ -91,7 +97,20 @@ class Differentiable(Program):
         both, name = self._differentiate(wrt, "vjp"), f"{self.name}_vjp"
         count = len(self.results)
         grads = range(count, count + len(wrt))
-        return Differentiable(_returning(both, name, grads), name, self._options)
+        function = None if self.function is None else partial(self._pulled, self.function, wrt)
+        return Differentiable(_returning(both, name, grads), name, self._options, function)
+
+    def _pulled(self, function: Function, wrt: Sequence[int], *operands: Any) -> list[Any]:
+        """The transposed program as a function of traced arrays."""
+        arrays, seeds = operands[: len(self.inputs)], operands[len(self.inputs) :]
+
+        def floating(*active: Any) -> tuple[Any, ...]:
+            known = dict(zip(wrt, active, strict=True))
+            results = function(*(known.get(k, x) for k, x in enumerate(arrays)))
+            return tuple(results[k] for k in self.of)
+
+        _, pull = vjp(floating, *(arrays[k] for k in wrt))
+        return list(pull(tuple(seeds)))
 
     def _differentiate(self, wrt: Sequence[int], mode: str) -> Module:
         options = self._options
@@ -152,4 +171,4 @@ def _returning(module: Module, name: str, places: Sequence[int]) -> Module:
     types = [value.type for value in last.operands]
     function.function_type = FunctionType.from_lists(function.function_type.inputs.data, types)
     verify(copy)
-    return Module(copy, SOURCES)
+    return Module(copy, SOURCES, rules=module.rules)

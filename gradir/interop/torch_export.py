@@ -64,6 +64,18 @@ def require_version() -> None:
     require_between("PyTorch", torch.__version__, OLDEST, NEWEST)
 
 
+@contextmanager
+def _unchecked_distributions() -> Generator[None]:
+    """torch.distributions do not check their arguments: a check reads values."""
+    kind: Any = package("torch.distributions", "torch").Distribution
+    before = kind._validate_args
+    kind.set_default_validate_args(False)
+    try:
+        yield
+    finally:
+        kind.set_default_validate_args(before)
+
+
 def exported(
     module: Any, args: Sequence[Any], kwargs: Mapping[str, Any], functions: Functions
 ) -> Any:
@@ -74,6 +86,7 @@ def exported(
         _LOCK,
         _autograd_functions(functions) as found,
         lost_calls() as lost,
+        _unchecked_distributions(),
         warnings.catch_warnings(record=True) as told,
     ):
         warnings.simplefilter("always")

@@ -7,13 +7,14 @@ derivative, and what they write keeps the one it had.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
 from xdsl.dialects.builtin import LocationAttr
 
 from gradir.frontends.imported.graph import (
+    UNKNOWN,
     ForeignGraph,
     ForeignType,
     ForeignValue,
@@ -45,6 +46,8 @@ torch: Any = package("torch", "torch")
 
 Knows = Callable[[str], bool]
 KEY = ForeignType((), "int64")
+_OF_STATES = ("lstm",)
+"""Ops whose further results have shapes that PyTorch 2.9 tells wrongly."""
 STAND_IN = "gradir.autograd_function"
 _NOTHING = frozenset(("_assert_tensor_metadata", "_assert_scalar", "sym_constrain_range_for_size"))
 """Checks of what export has found: symbolic numbers are refused where they come from."""
@@ -118,7 +121,8 @@ class TorchReader(NodeTape):
         if target is operator.getitem:
             return args[0][args[1]] if node.users else None
         if isinstance(target, torch._ops.HigherOrderOperator):
-            return self._call_program(node, target.name(), args, place)
+            inner = place if place is not NOWHERE else _place_inside(args)
+            return self._call_program(node, target.name(), args, inner)
         if not isinstance(target, torch._ops.OpOverload):
             return self._number(node, place)
         name = name_of(target)
@@ -134,8 +138,12 @@ class TorchReader(NodeTape):
         """A number that is not a tensor: known, or refused where it came from."""
         value, name = node.meta.get("val"), getattr(node.target, "__name__", str(node.target))
         if node.target.__module__ not in _OF_NUMBERS and not name.startswith("sym_"):
-            why = "transformations (torch.vmap, torch.func.grad) in a module are not there"
-            self.refuse(name, why, place)
+            why = (
+                "transformations (torch.vmap, torch.func.grad) in a module are not there; write "
+                "the axis into the ops, or take gradir.vmap and gradir.grad of "
+                "gradir.interop.torch.functional(module)"
+            )
+            self.refuse(name, why, place if place is not NOWHERE else _first_place(_from(node)))
             return self.hold(ForeignValue(ForeignType((), "float32")))
         return value if isinstance(value, int | float | bool) else None
 
@@ -163,7 +171,11 @@ class TorchReader(NodeTape):
         arguments = {key: value for key, value in given.items() if key != "out"}
         is_named = isinstance(value, (list, tuple))
         used = _used(node) if is_named else [0]
-        types = [self._type(name, v, place) for k, v in enumerate(_results(value)) if k in used]
+        types = [
+            UNKNOWN if name in _OF_STATES and k else self._type(name, v, place)
+            for k, v in enumerate(_results(value))
+            if k in used
+        ]
         params = {"function": self.stand_in} if name == STAND_IN else {}
         results = self._emit(name, arguments, types, used, place, **params)
         if written:
@@ -317,6 +329,25 @@ class _Nothing(dict[int, Held]):
 
     def __missing__(self, place: int) -> Held:
         return self._tape.hold(ForeignValue(ForeignType((), "float32")))
+
+
+def _place_inside(args: Sequence[Any]) -> LocationAttr:
+    """The first line of the programs in an op that has none."""
+    parts = [x for x in args if isinstance(x, torch.fx.GraphModule)]
+    return _first_place(node for part in parts for node in part.graph.nodes)
+
+
+def _first_place(nodes: Iterable[Any]) -> LocationAttr:
+    """The first line that nodes have."""
+    places = map(place_of, nodes)
+    return next((place for place in places if place is not NOWHERE), NOWHERE)
+
+
+def _from(node: Any) -> Iterator[Any]:
+    """The nodes of a program from one on."""
+    while node.op != "root":
+        yield node
+        node = node.next
 
 
 def _first(op: Any) -> str:

@@ -6,6 +6,7 @@ While torch.export runs, such calls are noted with their places, and the module 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Generator
@@ -128,6 +129,13 @@ def _caller(frame: FrameType) -> FrameType:
     return frame
 
 
+def _behind_contexts(frame: FrameType) -> FrameType:
+    """The frame that enters a context, behind contextlib's."""
+    while frame.f_back is not None and frame.f_code.co_filename == contextlib.__file__:
+        frame = frame.f_back
+    return frame
+
+
 _LOOPS = f"{os.sep}_higher_order_ops{os.sep}"
 
 
@@ -143,7 +151,7 @@ def _noted(lost: _Lost) -> Generator[None]:
     original = getattr(lost.owner, lost.name)
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        frame = sys._getframe(1)
+        frame = _behind_contexts(sys._getframe(1))
         if not lost.directly or _is_users(_caller(frame) if lost.is_deep else frame):
             lost.places.append(place_of_user(folder_of(torch)))
         return original(*args, **kwargs)

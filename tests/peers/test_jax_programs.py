@@ -15,7 +15,7 @@ import gradir
 import gradir.numpy as gnp
 from gradir.frontends.imported.errors import ImportedProgramError
 from gradir.interop import jax_programs
-from gradir.interop.jax import differentiable, trace
+from gradir.interop.jax import differentiable, trace, wrap
 
 
 def gradients(function: Any, order: int) -> Any:
@@ -161,6 +161,92 @@ def test_in_a_program_of_gradir() -> None:
                                2 * np.sin(x) * np.cos(x))  # fmt: skip
 
 
+def test_functions_of_gradir_in_another_one() -> None:
+    """Inner functions are differentiated by the outer one, whatever JAX does around them."""
+
+    @differentiable
+    def root(a: Any) -> Any:
+        step = lambda x: x - (x * x - a) / (2 * x)  # noqa: E731
+        return jax.lax.while_loop(lambda x: jnp.abs(x * x - a) > 1e-13, step, a)
+
+    square = wrap(lambda x: gnp.sin(x) ** 2)
+
+    def whole(x: Any, root: Any = root, square: Any = square) -> Any:
+        inside = jax.grad(lambda v: jnp.sum(jax.vmap(root)(v) ** 3))(x)
+        return jnp.sum(jax.jit(jax.vmap(root))(x) * square(x)) + jnp.sum(inside * x)
+
+    x = jnp.asarray([1.3, 2.7])
+    ours = differentiable(whole)
+    for order in range(3):
+        found = gradients(lambda a: ours(*a), order)((x,))
+        plain = gradients(lambda a: whole(*a, jnp.sqrt, lambda x: jnp.sin(x) ** 2), order)((x,))
+        same(found, plain, 1e-10, f"order {order}")
+
+
+def test_rules_are_read_when_a_derivative_asks() -> None:
+    """The rule of expn(n) calls expn(n - 1), with an n that JAX itself cannot differentiate by."""
+    x = jnp.asarray([0.3, 2.5])
+    for function in (jax.scipy.special.exp1, lambda x: jax.scipy.special.expn(3, x)):
+        ours = differentiable(function)
+        for order in range(2):
+            found = gradients(lambda a, f=ours: f(*a), order)((x,))
+            expected = gradients(lambda a, f=function: f(*a), order)((x,))
+            same(found, expected, 1e-10, f"order {order}")
+    assert "grad.custom_vjp" in str(trace(jax.scipy.special.exp1, x))
+
+
+def test_linear_algebra_of_empty_matrices() -> None:
+    for shape in ((0, 0), (3, 0, 0)):
+        empty = jnp.zeros(shape)
+        for function in (jnp.linalg.inv, jnp.linalg.det, lambda a: jnp.linalg.slogdet(a)[1]):
+            same(differentiable(function)(empty), function(empty), 0.0, str(shape))
+
+
+@pytest.mark.parametrize("is_reverse", [False, True])
+@pytest.mark.parametrize("name", ["max", "min"])
+def test_running_extremes_are_linear(name: str, is_reverse: bool) -> None:
+    """Windows that reach to one end are one loop; the first of equal elements has the gradient."""
+    join, start = getattr(jax.lax, name), {"max": -np.inf, "min": np.inf}[name]
+
+    def run(x: Any) -> Any:
+        n = x.shape[1]
+        ends = (0, n - 1) if is_reverse else (n - 1, 0)
+        return jax.lax.reduce_window(x, start, join, (1, n), (1, 1), ((0, 0), ends))
+
+    text = str(trace(run, jnp.zeros((2, 1000))))
+    assert "scf.for" in text and "pool" not in text
+    ours = differentiable(run)
+    x = jnp.asarray([[1.0, 3, 3, 2, 3], [-2, -2, 0, -5, -5]])
+    seeds = jnp.arange(10.0).reshape(2, 5)
+    same(ours(x), run(x), 0.0, "values")
+    same(ours(x.at[0, 2].set(np.nan)), run(x.at[0, 2].set(np.nan)), 0.0, "values with nan")
+    same(jax.grad(lambda x: jnp.sum(ours(x) * seeds))(x),
+         jax.grad(lambda x: jnp.sum(run(x) * seeds))(x), 0.0, "gradients")  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["max", "min"])
+def test_scattered_extremes(name: str) -> None:
+    """Equal ones share the gradient as in JAX: those of x and all updates of one place."""
+    x, places = jnp.asarray([1.0, 5.0, 2.0, -3.0]), jnp.asarray([0, 1, 1, 0, 3, 3, 9])
+    new = jnp.asarray([1.0, 5.0, 5.0, 0.0, -7.0, -3.0, 1.0])
+    seeds = jnp.arange(1.0, 5.0)
+
+    def run(x: Any, new: Any) -> Any:
+        return getattr(x.at[places], name)(new, mode="drop")
+
+    ours = differentiable(run)
+    same(ours(x, new), run(x, new), 0.0, "values")
+    found, expected = (
+        jax.grad(lambda *a, f=f: jnp.sum(f(*a) * seeds), (0, 1))(x, new) for f in (ours, run)
+    )
+    same(found, expected, 1e-14, "gradients")
+    count = 20_000  # a square of them would be 3 GB
+    many = jax.random.normal(jax.random.key(0), (count,))
+    rows = jnp.arange(count) // 2
+    found = differentiable(lambda x, v: getattr(x.at[rows], name)(v))(many[: count // 2], many)
+    same(found, getattr(many[: count // 2].at[rows], name)(many), 0.0, "many")
+
+
 def test_trace_gives_a_module() -> None:
     def loss(params: Any, x: Any) -> Any:
         h = jnp.tanh(x @ params["w"])
@@ -228,8 +314,9 @@ def test_bad_arguments() -> None:
         trace(lambda x: x, gradir.Spec("n"))
     with pytest.raises(gradir.GradirError, match="is not one of its arguments"):
         jax.grad(lambda w: differentiable(lambda x: x * w)(jnp.ones(())))(1.0)
+    held = differentiable(lambda x: captured(jnp.asarray([1.0, 2.0, 3.0]))(x))
     with pytest.raises(gradir.GradirError, match="such as one that a derivative rule has captured"):
-        differentiable(lambda x: captured(jnp.asarray([1.0, 2.0, 3.0]))(x))(jnp.ones(3))
+        jax.grad(lambda x: jnp.sum(held(x)))(jnp.ones(3))
     with pytest.raises(gradir.GradirError, match=r"qr: pivots are not there"):
         trace(lambda a: jax.scipy.linalg.qr(a, pivoting=True), jnp.eye(3))
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from mpiexec import needs_mpi, on_ranks
 from torch_programs import CASES, TorchCase, functional, nn, torch
 
 import gradir
@@ -148,6 +149,59 @@ def test_places_are_the_users_lines() -> None:
     module = trace(Mlp(), torch.zeros(4, 3))
     [tanh] = [op for op in module.op.walk() if op.name == "array.tanh"]
     assert str(tanh.location).endswith(f'test_torch_programs.py":{line}:9)')
+
+
+class Gaussian(nn.Module):
+    """The loss of a VAE, by torch.distributions, of given noise."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.into, self.back = nn.Linear(4, 4), nn.Linear(2, 4)
+
+    def forward(self, x: Any, noise: Any) -> Any:
+        distributions = torch.distributions
+        mean, scale = self.into(x).chunk(2, -1)
+        q = distributions.Normal(mean, nn.functional.softplus(scale))
+        p = distributions.Normal(torch.zeros_like(mean), torch.ones_like(mean))
+        found = nn.functional.mse_loss(self.back(q.loc + q.scale * noise), x)
+        return found + distributions.kl_divergence(q, p).mean()
+
+
+def test_distributions() -> None:
+    """Their checks of arguments read values, and are left out while export runs alone."""
+    compare(TorchCase(Gaussian, lambda: (torch.randn(3, 4), torch.randn(3, 2))), True)
+    with pytest.raises(ValueError, match="Expected parameter scale"):
+        torch.distributions.Normal(torch.zeros(1), -torch.ones(1))
+
+
+def test_profile_and_memory_limit_of_functions() -> None:
+    """What came in goes on: fn.profile names the module's lines, and a limit is kept."""
+    layers = [part for _ in range(6) for part in (nn.Linear(32, 32), nn.Tanh())]
+    module, x = nn.Sequential(*layers), torch.randn(256, 32)
+    f = functional_of(module, x)
+
+    def loss(parameters: Any, x: Any) -> Any:
+        return gnp.sum(f(parameters, x) ** 2)
+
+    whole = gradir.jit(gradir.value_and_grad(loss))
+    profile = whole.profile(f.parameters, x.numpy())
+    assert profile.kernels and profile.seconds > 0
+    assert any("linear.py" in str(part.lines) or __file__ in str(part.lines)
+               for part in profile.kernels)  # fmt: skip
+    limited = gradir.jit(gradir.value_and_grad(loss, memory_limit=150_000))
+    (value, grads), (expected, wanted) = (g(f.parameters, x.numpy()) for g in (limited, whole))
+    np.testing.assert_array_equal(value, expected)
+    for name, grad in wanted.items():
+        np.testing.assert_array_equal(grads[name], grad)
+
+
+@needs_mpi
+def test_two_ranks_train_a_module() -> None:
+    """The mean of the gradients of two halves of a batch is that of the whole, by MPI."""
+    program = Path(__file__).parents[1] / "support" / "mpi_module.py"
+    done = on_ranks(2, str(program))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert sorted(done.stdout.splitlines()) == ["agree 0", "agree 1"]
 
 
 def test_buffers_are_further_results() -> None:
@@ -480,7 +534,9 @@ def test_bad_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(gradir.GradirError, match=r"expected a torch.nn.Module, .* got function of"):
         differentiable(is_floating)
     with pytest.raises(
-        ImportedProgramError, match=r"Assigns assigns self\.last, which would be lost"
+        ImportedProgramError,
+        # PyTorch's own refusal before 2.10
+        match=r"Assigns assigns self\.last, which would be lost|attribute self\.last was assigned",
     ):
         trace(Assigns(), x)
     with pytest.raises(gradir.GradirError, match=r"use gradir\.interop\.torch\.functional"):
@@ -513,6 +569,11 @@ def test_refused_calls() -> None:
             packs,
             r"programs\.py:\d+:\d+: .*packed sequences have shapes that depend on values; give",
         ),
+        (
+            mapped,
+            r"programs\.py:\d+:\d+: .*transformations \(torch\.vmap.* gradir\.vmap and gradir",
+        ),
+        (cast_inside, r"programs\.py:\d+:\d+: .*types change with the op there; convert"),
         (random_branch, r"rand_like .*random numbers in loops and branches .* draw them outside"),
     ):
         with pytest.raises(ImportedProgramError, match=f"(?s){what}"):
@@ -541,6 +602,15 @@ def inner_gradient(x: Any) -> Any:
 
 def inner_transformation(x: Any) -> Any:
     return torch.func.grad(lambda v: v.sin().sum())(x)
+
+
+def mapped(x: Any) -> Any:
+    return torch.vmap(lambda row: row.sin() * row.sum())(x)
+
+
+def cast_inside(x: Any) -> Any:
+    with torch.autocast("cpu", torch.bfloat16):
+        return x @ x
 
 
 def packs(x: Any) -> Any:

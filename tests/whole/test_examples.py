@@ -232,6 +232,13 @@ def test_interop_jax(tmp_path: Path) -> None:
         assert "found: length 1.3000" in output
 
 
+@pytest.mark.skipif(find_spec("diffrax") is None, reason="diffrax is not installed")
+def test_jax_diffrax(tmp_path: Path) -> None:
+    """A solve without a limit of steps has diffrax's gradient; `make test-peers` runs it."""
+    output = run("jax_diffrax.py", folder=tmp_path)
+    assert "gradir: " in output and "diffrax, at most 256 steps: " in output
+
+
 def test_interop_scipy(tmp_path: Path) -> None:
     """Both methods with derivatives find the peaks; `make test-peers` runs it with SciPy."""
     output = run_with("scipy", "interop_scipy.py", tmp_path)

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import i64
 
-from gradir.dialects.array.creation import numpy_dtype
-from gradir.dialects.base.shapes import is_float
+from gradir.dialects.array.creation import IotaOp, numpy_dtype
+from gradir.dialects.base.shapes import is_float, tensor
+from gradir.dialects.grad.grad import AddSlopeOp, NoGradOp
 from gradir.frontends.functions.arguments import known
 from gradir.frontends.functions.array_ops import op
 from gradir.frontends.functions.promotion import converted
@@ -25,7 +26,7 @@ from gradir.frontends.functions.views import (
 )
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracer import Tracer
-from gradir.frontends.tracing.tracing import element, lifted
+from gradir.frontends.tracing.tracing import element, emit_one, lifted
 
 
 def _segments(data: Any, ids: Any, count: Any, name: str) -> tuple[Any, Any, int]:
@@ -78,22 +79,53 @@ def _product(x: Any, axis: int, **options: Any) -> Any:
     return prod(x, axis, x.dtype, **options)
 
 
-_MERGES: dict[str, tuple[Callable[..., Any], Callable[[Any], Any]]] = {
+_STARTS: dict[str, tuple[Callable[..., Any], Callable[[Any], Any]]] = {
     "prod": (_product, lambda _: 1), "max": (max, _least), "min": (min, _greatest),
 }  # fmt: skip
 
 
-def merged(kind: str, values: Tracer, places: Tracer) -> Any:
-    """For each of values [n], the product, maximum or minimum of all values of its place [n].
-
-    Time is n * n.
-    """
+def products(values: Tracer, places: Tracer) -> Any:
+    """For each of values [n], the product of all values of its place [n]. Time is n * n."""
     same = op.equal(expand_dims(places, 1), expand_dims(places, 0))
-    return _chosen(values, same, *_MERGES[kind])
+    return _chosen(values, same, *_STARTS["prod"])
 
 
-segment_prod = _by_mask("segment_prod", *_MERGES["prod"])
-segment_max = _by_mask("segment_max", *_MERGES["max"])
-segment_min = _by_mask("segment_min", *_MERGES["min"])
+def extremes(is_max: bool, x: Tracer, places: Tracer, values: Tracer) -> Any:
+    """x [m] with the maximum, or minimum, of each element and all values [n] of its place [n].
+
+    Equal ones share the gradient. Time is that of sorting m + n numbers.
+    """
+    own = emit_one(IotaOp, type=tensor(x.shape, i64), axis=0)
+    at = op.concat([own, places], axis=0)
+    every = op.concat([x, values], axis=0)
+    known = emit_one(NoGradOp, every)
+    if is_max or not is_float(element(x)):
+        order = op.argsort(known, axis=0, descending=None if is_max else True)
+    else:
+        order = op.argsort(op.negative(known), axis=0)  # nan is last, and stays
+    # of the values of one place the last is kept
+    start = emit_one(NoGradOp, x)
+    sorted_ = op.take(known, order, axis=0)
+    found = op.index_update(start, op.take(at, order, axis=0), sorted_, axis=0)
+    return _shared(found, every, at) if is_float(element(x)) else found
+
+
+def _shared(found: Tracer, every: Tracer, at: Tracer) -> Any:
+    """The numbers found [m], as the mean of those of every [n] that are equal to them."""
+    known, there = emit_one(NoGradOp, every), op.take(found, at, axis=0)
+    is_equal = op.logical_or(
+        op.equal(known, there), op.logical_and(op.isnan(known), op.isnan(there))
+    )
+    zeros, ones = (broadcast_to(converted(k, element(found)), found.shape) for k in (0, 1))
+    counts = op.scatter_add(zeros, at, converted(is_equal, element(found)), axis=0)
+    shares = op.divide(every, op.take(counts, at, axis=0))
+    mean = op.scatter_add(zeros, at, where(is_equal, shares, 0), axis=0)
+    # the numbers found: a sum of thirds is not exact
+    return emit_one(AddSlopeOp, found, mean, ones)
+
+
+segment_prod = _by_mask("segment_prod", *_STARTS["prod"])
+segment_max = _by_mask("segment_max", *_STARTS["max"])
+segment_min = _by_mask("segment_min", *_STARTS["min"])
 
 FUNCTIONS: tuple[Callable[..., Any], ...] = (segment_sum, segment_prod, segment_max, segment_min)

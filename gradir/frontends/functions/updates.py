@@ -37,7 +37,7 @@ from gradir.frontends.functions.lattice import kind_of
 from gradir.frontends.functions.op_functions import apply
 from gradir.frontends.functions.out_of_range import cut, default_fill, inside, is_checked
 from gradir.frontends.functions.promotion import operand, result_element, spread
-from gradir.frontends.functions.segments import merged
+from gradir.frontends.functions.segments import extremes, products
 from gradir.frontends.tracing.source_locations import public, refusal
 from gradir.frontends.tracing.spec import type_text
 from gradir.frontends.tracing.tracer import Tracer
@@ -64,7 +64,7 @@ class Place:
     The values broadcast to the shape of x[key] and take the element type of x. Where an array of
     indices names a place several times, all its values are added, multiplied and so on, and `set`
     keeps the last; `power` takes arrays that are known while tracing and name no place twice.
-    `multiply`, `divide`, `min` and `max` of others take time in the square of their number.
+    `multiply` and `divide` of others take time in the square of their number.
     Gradients flow to x and to the values.
 
     An index out of range is an error; with JAX's option `mode="drop"` its values are left out (and
@@ -204,9 +204,12 @@ def _put_at_numbers(x: Tracer, key: Any, values: Any, combine: type[TensorOp] | 
     flat, at, part = lines
     if combine is not None and combine not in _ADDING:
         if not is_unique:
-            if combine not in _MERGED:
+            if combine in (MaximumOp, MinimumOp):
+                made = extremes(combine is MaximumOp, flat, at, part)
+                return emit_one(ReshapeOp, made, type=x.type)
+            if combine is PowOp:
                 raise refusal(f"x.at[...]: {_TWICE}")
-            part = merged(_MERGED[combine], part, at)
+            part = products(part, at)
         old = apply(TakeOp, {"x": flat, "indices": at, "axis": 0})
         part, combine = apply(combine, _operands(combine, old, part)), None
     made = _scattered(flat, 0, at, part, combine)
@@ -224,10 +227,6 @@ _TWICE = (
     "with an array of indices that may name a place twice power is not there; give an array that "
     "is known while tracing and names none twice"
 )
-# What becomes of all values of a place that is named several times.
-_MERGED: dict[Any, str] = {
-    MultiplyOp: "prod", DivideOp: "prod", MaximumOp: "max", MinimumOp: "min",
-}  # fmt: skip
 
 
 @dataclass

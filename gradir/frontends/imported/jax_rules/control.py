@@ -25,6 +25,11 @@ def _called(call: Any, *operands: Any) -> Any:
     return call.replay.inside(graph, operands)
 
 
+@RULES.rule("gradir_call", note="a function that gradir computes, in another one")
+def _of_gradir(call: Any, *operands: Any) -> Any:
+    return call["program"].function(*operands)
+
+
 @RULES.rule("remat", "remat2", "checkpoint", note="policies keep what they keep in JAX")
 def _recomputed(call: Any, *operands: Any) -> Any:
     [graph] = call.graphs

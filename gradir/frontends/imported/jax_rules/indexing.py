@@ -185,8 +185,8 @@ def _filled(made: Any, places: _Places, fill: Any) -> Any:
 
 @RULES.rule("scatter", "scatter_add", "scatter-add", "scatter_sub", "scatter-sub", "scatter_mul",
             "scatter-mul", "scatter_min", "scatter-min", "scatter_max", "scatter-max",
-            note="of updates of one place, set keeps the last; mul, min and max of others take "
-            "time in the square of their number")  # fmt: skip
+            note="of updates of one place, set keeps the last; mul of others takes time in the "
+            "square of their number")  # fmt: skip
 def _scatter(call: Any, x: Any, indices: Any, updates: Any) -> Any:
     kind = call.op.replace("-", "_").removeprefix("scatter").removeprefix("_") or "set"
     if kind == "set":

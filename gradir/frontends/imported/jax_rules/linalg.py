@@ -45,9 +45,13 @@ def _triangular_solve(call: Any, a: Any, b: Any) -> Any:
 
 @RULES.rule("lu", note="the order of rows is a constant to derivatives")
 def _lu(call: Any, a: Any) -> list[Any]:
-    low, high, rows = factored(a)
     m, n = a.shape[-2:]
     count = min(m, n)
+    if not a.size:
+        order = gnp.broadcast_to(gnp.arange(m), (*a.shape[:-2], m))
+        swaps, rows = (ELEMENTS[type_.dtype] for type_ in call.results[1:])
+        return [a, converted(order[..., :count], swaps), converted(order, rows)]
+    low, high, rows = factored(a)
     below = op.tril(low, k=-1)
     if n > count:
         below = op.concat([below, _zeros(a, m, n - count)], axis=-1)
@@ -85,6 +89,8 @@ def _permutation(call: Any, pivots: Any) -> Any:
     size = call["permutation_size"]
     batch, count = pivots.shape[:-1], pivots.shape[-1]
     order = gnp.broadcast_to(gnp.arange(size), (*batch, size))
+    if not pivots.size:
+        return converted(order, call.element)
     places, wide = gnp.arange(size), gnp.astype(pivots, "int64")
 
     def step(k: Any, order: Any) -> Any:

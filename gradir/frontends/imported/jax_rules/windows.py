@@ -22,6 +22,7 @@ from gradir.frontends.imported.table import RuleTable
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracing import element
 from gradir.frontends.transforms.derivatives import vjp
+from gradir.frontends.transforms.flow import scan
 from gradir.frontends.transforms.markers import no_grad
 
 RULES = RuleTable("JAX")
@@ -180,12 +181,41 @@ def _extreme(windows: _Windows, x: Any, shape: Sequence[int], is_max: bool) -> A
     start = (least if is_max else greatest)(element(x))
     if not prod(shape):
         return spread(start, shape, element(x))
+    runs = windows.cumulative(x.shape)
+    if runs is not None and x.size:
+        for axis, is_reverse in reversed(runs):  # of equal ones the first in row-major order
+            x = _running_extreme(x, axis, is_reverse, is_max)
+        return x
     given = windows.padded(x, start)
     if is_float(element(x)) and 0 < len(windows.axes) <= 3:
         return _pooled(windows, given, is_max)
     every = windows.gathered(given)
     places = (op.argmax if is_max else op.argmin)(every, axis=every.ndim - 1)
     return gnp.take_along_axis(every, places[..., None], axis=-1)[..., 0]
+
+
+def _running_extreme(x: Any, axis: int, is_reverse: bool, is_max: bool) -> Any:
+    """The extreme of all elements up to each one, or from it on: linear in the extent.
+
+    The first of equal ones has the gradient, and nan is an extreme.
+    """
+    lines = gnp.moveaxis(no_grad(x), axis, 0)
+    count, end = lines.shape[0], lines.shape[0] - 1 if is_reverse else 0
+
+    def step(state: tuple[Any, Any], row: tuple[Any, Any]) -> tuple[tuple[Any, Any], Any]:
+        (best, place), (value, number) = state, row
+        wins = (op.greater if is_max else op.less)(value, best)
+        if is_reverse:  # an equal one in front is the first
+            wins = wins | op.equal(value, best)
+        if is_float(element(x)):
+            is_nan, was_nan = op.isnan(value), op.isnan(best)
+            wins = wins | (is_nan if is_reverse else is_nan & ~was_nan)
+        place = gnp.where(wins, number, place)
+        return (gnp.where(wins, value, best), place), place
+
+    first = gnp.full(lines.shape[1:], end)
+    _, places = scan(step, (lines[end], first), (lines, gnp.arange(count)), reverse=is_reverse)
+    return gnp.take_along_axis(x, gnp.moveaxis(places, 0, axis), axis=axis)
 
 
 def _pooled(windows: _Windows, x: Any, is_max: bool) -> Any:

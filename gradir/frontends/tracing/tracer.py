@@ -24,6 +24,7 @@ from gradir.dialects.array.creation import numpy_dtype
 from gradir.dialects.base.extents import Extent
 from gradir.dialects.base.lazy_function import lazy_function
 from gradir.dialects.base.shapes import AnyTensor, shape_of
+from gradir.errors import ForeignCodeError, TraceError
 from gradir.frontends.tracing.memory import ArrayMemory, View, is_argument, refresh
 from gradir.frontends.tracing.object_arrays import ZEROS, array_of, method_of
 from gradir.frontends.tracing.source_locations import (
@@ -159,7 +160,8 @@ def _read(what: str, way_out: str, convert: Callable[..., Any], is_still: bool =
     def read(self: Tracer, *args: Any, **kwargs: Any) -> Any:
         value = still_value_of(self, what, _STILL) if is_still else value_of(self)
         if value is None:
-            raise refusal(_NO_VALUE.format(what=what, way_out=way_out))
+            kind = ForeignCodeError if is_still else TraceError
+            raise refusal(_NO_VALUE.format(what=what, way_out=way_out), kind)
         return convert(value, *args, **kwargs)
 
     return read
@@ -249,10 +251,16 @@ class Tracer:
         if self._ssa.name_hint is None and name.isascii() and SSAValue.is_valid_name(name):
             self._ssa.name_hint = name
 
+    @property
+    def name(self) -> str | None:
+        """The name of the SSA value."""
+        return self._ssa.name_hint
+
     def name_as(self, other: Tracer) -> None:
         """Name the SSA value as another array's, if it has no name."""
-        if other._ssa.name_hint is not None:
-            self.named(other._ssa.name_hint)
+        name = other.name
+        if name is not None:
+            self.named(name)
 
     # Facts.
 

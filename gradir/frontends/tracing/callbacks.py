@@ -96,7 +96,7 @@ _unknown = _Unknown()
 
 def unknown_extent(message: str) -> TraceError:
     """The error for an extent that is not known, at the user's line."""
-    _unknown.error = refusal(message, place=place_of_user())
+    _unknown.error = refusal(message, ForeignCodeError, place=place_of_user())
     return _unknown.error
 
 

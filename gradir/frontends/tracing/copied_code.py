@@ -62,9 +62,13 @@ def with_copies(run: Callable[[], R]) -> R:
 
 @contextmanager
 def _copying() -> Generator[None]:
-    _current.copies = Copies()
+    _current.copies = copies = Copies()
     try:
         yield
+    except ForeignCodeError as error:
+        for each in copies.originals:
+            error.add_note(f"numpy in {each} is NumPy's own: write gradir.numpy there")
+        raise
     finally:
         _current.copies = None
 
@@ -79,6 +83,8 @@ class Copies:
 
     def __init__(self) -> None:
         self._made: dict[int, tuple[Any, Any]] = {}  # by identity; with the objects, to keep them
+        self.originals: list[str] = []
+        """Functions and objects that are not copied, and why."""
         self.builtins = {**builtins.__dict__, "__import__": self._import}
 
     def of(self, value: Any) -> Any:
@@ -110,10 +116,23 @@ class Copies:
         if isinstance(value, ModuleType):
             return Names(value, self.of) if _is_users(getattr(value, "__file__", None)) else value
         if kind is FunctionType:
-            code = value.__code__
-            is_copied = _is_users(code.co_filename) and not _stores(code, "GLOBAL")
-            return self._copy(value) if is_copied else value
-        return _stand_in(value) if _has_stand_in(kind) else value
+            return self._copy_of_users(value)
+        if not _is_class_of_users(kind):
+            return value
+        if _has_stand_in(kind):
+            return _stand_in(value)
+        self.originals.append(f"methods of {kind.__qualname__}, which is more than its attributes,")
+        return value
+
+    def _copy_of_users(self, function: FunctionType) -> FunctionType:
+        code = function.__code__
+        if not _is_users(code.co_filename):
+            return function
+        if stored := _stores(code, "GLOBAL"):
+            names = ", ".join(sorted(stored))
+            self.originals.append(f"{function.__qualname__}, which assigns to the global {names},")
+            return function
+        return self._copy(function)
 
     def _copy(self, function: FunctionType) -> FunctionType:
         old = function.__closure__ or ()
@@ -191,16 +210,20 @@ def _is_users(file: str | None) -> bool:
 # Objects with methods.
 
 
+def _is_class_of_users(kind: type) -> bool:
+    """Whether a class has methods of the user's."""
+    code = [f.__code__ for f in vars(kind).values() if isinstance(f, FunctionType)]
+    return any(_is_users(each.co_filename) for each in code)
+
+
 def _has_stand_in(kind: type) -> bool:
     """Whether objects of a class are known to be no more than their attributes and methods."""
-    code = [f.__code__ for f in vars(kind).values() if isinstance(f, FunctionType)]
     return (
         type(kind) in (type, ABCMeta)
         and kind not in NODES
         and kind.__new__ is object.__new__
         and getattr(kind, "__getattribute__", None) is object.__getattribute__
         and not hasattr(kind.__init_subclass__, "__func__")  # as object's own
-        and any(_is_users(each.co_filename) for each in code)
         and "__dict__" in dir(kind)
     )
 

@@ -53,7 +53,9 @@ def standing_for(value: Any, of: Of) -> Any:
 def _package(value: Any) -> str:
     if isinstance(value, np.ufunc):
         return "numpy"
-    name = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
+    if isinstance(value, ModuleType):
+        return value.__name__.partition(".")[0]
+    name = getattr(value, "__module__", None) or type(value).__module__
     return str(name).partition(".")[0]
 
 

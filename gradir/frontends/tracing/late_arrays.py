@@ -23,7 +23,7 @@ from gradir.frontends.tracing.memory import ArrayMemory, View, root_of
 from gradir.frontends.tracing.object_arrays import is_object_array
 from gradir.frontends.tracing.source_locations import called_from, public, refusal
 from gradir.frontends.tracing.spec import element_named
-from gradir.frontends.tracing.tracer import Tracer
+from gradir.frontends.tracing.tracer import Tracer, registered
 from gradir.frontends.tracing.tracing import Trace, constant, holds_tracers, tracing
 
 Array = np.ndarray[Any, Any]
@@ -192,14 +192,19 @@ class LateArray(Tracer):
         return tensor(known.shape, element_named(known.dtype))
 
     def require_home(self) -> None:
-        """TraceError where an array is written to in a function that is traced on its own."""
+        """TraceError for an array from outside, which cannot hold traced values."""
+        if _MADE_IN.__get__(self) is not None:
+            return Tracer.require_home(self)
+        raise refusal(
+            "assignment: this array of NumPy's is one from outside of the traced function, and "
+            "cannot hold traced values; assign to a copy, y = x.copy()"
+        )
+
+    def _require_known_home(self) -> None:
+        """TraceError where numbers are written in a function that is traced once for many calls."""
         trace = _MADE_IN.__get__(self)
-        if trace is not None and trace is tracing() and not trace.is_building(self.home):
-            raise refusal(
-                "assignment: the array is one from outside of this function, which is traced on "
-                "its own, once for all iterations; take it as an argument or carried value and "
-                "return it, or assign to a copy, y = x.copy()"
-            )
+        if trace is not None and tracing() is not None and not trace.is_building(self.home):
+            Tracer.require_home(self)
 
     def copy(self, order: str = "C") -> Tracer:
         """The array as one of its own."""
@@ -208,6 +213,9 @@ class LateArray(Tracer):
 
     def __repr__(self) -> str:
         return Tracer.__repr__(self) if self.known is None else repr(self.known)
+
+    def __str__(self) -> str:
+        return Tracer.__str__(self) if self.known is None else str(self.known)
 
     def __format__(self, form: str) -> str:
         known = self.known
@@ -223,7 +231,7 @@ class LateArray(Tracer):
         if not is_traced((inputs, options)):
             for each in [*outs, *(inputs[:1] if method == "at" else ())]:
                 if isinstance(each, LateArray):
-                    each.require_home()
+                    each._require_known_home()
             return computed(getattr(ufunc, method), inputs, options)
         return Tracer.__array_ufunc__(self, ufunc, method, *inputs, **options)
 
@@ -349,13 +357,25 @@ def _wrapped(made: Any, arrays: Sequence[LateArray], again: Call) -> Any:
         return _like(found, parts)
     if type(made) is not np.ndarray:
         return made
+    made = cast(Array, made)
     for each in arrays:
         if each.known is made:
             return each
     for each in arrays:
-        if each.known is not None and np.may_share_memory(made, each.known):
-            return each.viewed(cast(Array, made), again) if _is_taken(made) else made
+        known = each.known
+        if known is not None and np.may_share_memory(made, known):
+            if not _is_taken(made):
+                return made
+            if _is_reshaped(made, known):
+                again = partial(registered("reshaped"), each, made.shape)
+            return each.viewed(made, again)
     return late(made)
+
+
+def _is_reshaped(made: Array, known: Array) -> bool:
+    """Whether a view has the elements of an array in their order, under another shape."""
+    both = made.flags.c_contiguous and known.flags.c_contiguous
+    return both and made.size == known.size and made.dtype == known.dtype
 
 
 # Operators and methods: NumPy's own where all numbers are known, else the traced array's.
@@ -392,7 +412,7 @@ def _method(name: str) -> Any:
                 return _refuse(name)
             return theirs(self, *args, **kwargs)
         if is_write:
-            self.require_home()
+            self._require_known_home()
         if not hasattr(np.ndarray, name):
             return theirs(self, *args, **kwargs) if theirs is not None else _refuse(name)
         if is_write and not name.startswith("__i"):

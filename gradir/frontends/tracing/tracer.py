@@ -246,6 +246,16 @@ class Tracer:
     def __deepcopy__(self, _: object) -> Tracer:
         return self.copy()
 
+    def require_home(self) -> None:
+        """TraceError unless the array was made in the block under construction."""
+        if not self.made_in.is_building(self.home):
+            raise refusal(
+                "assignment: the array is one from outside of this function, which is traced on "
+                "its own (the body of a loop or branch, a checkpoint, a differentiated function); "
+                "take it as an argument or carried value and return it, or assign to a copy, "
+                "y = x.copy()"
+            )
+
     def named(self, name: str) -> None:
         """Name the SSA value, if it has no name and this one is valid."""
         if self._ssa.name_hint is None and name.isascii() and SSAValue.is_valid_name(name):

@@ -148,7 +148,8 @@ def into(what: str, target: Any, made: Tracer, is_spread: bool) -> Tracer:
     if not isinstance(target, Tracer):
         raise refusal(
             f"{what}: an array made by numpy cannot hold traced values; make it with "
-            "gradir.numpy.zeros or numpy.zeros_like(x) of a traced x, or write y = y + x for y += x",
+            "gradir.numpy.zeros or numpy.zeros_like(x) of a traced x, or write y = y + x for "
+            "y += x",
             ForeignCodeError,
         )
     _require_array(target)

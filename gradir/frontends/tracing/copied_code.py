@@ -24,7 +24,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from gradir.errors import ForeignCodeError
-from gradir.frontends.tracing.foreign_names import Names, standing_for
+from gradir.frontends.tracing.foreign_names import ForeignNames, standing_for
 from gradir.frontends.tracing.late_arrays import from_outside
 from gradir.frontends.tracing.nodes import NODES
 from gradir.frontends.tracing.source_locations import PACKAGE
@@ -114,7 +114,11 @@ class Copies:
         if theirs is not None:
             return theirs
         if isinstance(value, ModuleType):
-            return Names(value, self.of) if _is_users(getattr(value, "__file__", None)) else value
+            return (
+                ForeignNames(value, self.of)
+                if _is_users(getattr(value, "__file__", None))
+                else value
+            )
         if kind is FunctionType:
             return self._copy_of_users(value)
         if not _is_class_of_users(kind):
@@ -242,7 +246,7 @@ def _stand_in_class(kind: type) -> type:
         return found if name.startswith("__") else as_called(found)
 
     names: dict[str, Any] = {"__getattribute__": __getattribute__, "__module__": kind.__module__}
-    call = getattr(kind, "__call__", None)
+    call = kind.__dict__.get("__call__")
     if isinstance(call, FunctionType):
 
         def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:

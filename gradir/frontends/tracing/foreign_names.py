@@ -27,7 +27,7 @@ _NO_ARRAYS = frozenset(
 )
 """Functions of NumPy that do not ask their arguments which function is meant."""
 _MEMORY_OPTIONS = frozenset(
-    "overwrite_a overwrite_b overwrite_ab overwrite_x check_finite lapack_driver order subok".split()
+    "overwrite_a overwrite_b overwrite_ab overwrite_x check_finite lapack_driver".split()
 )
 """Options of functions that say how they compute, and not what."""
 
@@ -38,16 +38,16 @@ def standing_for(value: Any, of: Of) -> Any:
     if package not in ("numpy", "scipy"):
         return None
     if isinstance(value, (ModuleType, np.random.Generator, np.random.RandomState)):
-        return Names(value, of)
+        return ForeignNames(value, of)
     if package == "scipy" and not isinstance(value, (FunctionType, np.ufunc)):
         found = _scipy_name(value)
-        return None if found is None else Names(value, of, ours(*found))
+        return None if found is None else ForeignNames(value, of, ours(*found))
     if not callable(value):
         return None
     if package == "scipy":
         found = _scipy_name(value)
-        return Function(value, None if found is None else ours(*found))
-    return Function(value, _of_numpy(value))
+        return ForeignFunction(value, None if found is None else ours(*found))
+    return ForeignFunction(value, _of_numpy(value))
 
 
 def _package(value: Any) -> str:
@@ -70,12 +70,12 @@ def _of_numpy(function: Any) -> Any:
 
 def _scipy_name(value: Any) -> tuple[str, str] | None:
     """The module of SciPy and the public name of an object in it."""
-    part = (str(getattr(value, "__module__", "")).split(".") + [""])[1]
+    part = (*str(getattr(value, "__module__", "")).split("."), "")[1]
     public_names = vars(sys.modules.get(f"scipy.{part}", object))
     return next(((part, n) for n, v in public_names.items() if v is value and n[0] != "_"), None)
 
 
-class Names:
+class ForeignNames:
     """A module, or another object, by whose attributes copied functions find others.
 
     `ours` has gradir's functions for its methods.
@@ -87,10 +87,10 @@ class Names:
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._theirs, name)
         if self._ours is not None and callable(found):
-            return Function(found, getattr(self._ours, name, None))
+            return ForeignFunction(found, getattr(self._ours, name, None))
         is_random = not isinstance(self._theirs, ModuleType) or "random" in self._theirs.__name__
         if _package(self._theirs) == "numpy" and is_random and callable(found):
-            return found if isinstance(found, type) else Function(found, None, self._of)
+            return found if isinstance(found, type) else ForeignFunction(found, None, self._of)
         return self._of(found)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -103,7 +103,7 @@ class Names:
         return repr(self._theirs)
 
 
-class Function:
+class ForeignFunction:
     """A function of NumPy or SciPy, and gradir's for traced arrays, if there is one."""
 
     def __init__(self, theirs: Any, ours: Any, of: Of | None = None):
@@ -126,7 +126,7 @@ class Function:
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._theirs, name)
-        return Function(found, None) if callable(found) and name[0] != "_" else found
+        return ForeignFunction(found, None) if callable(found) and name[0] != "_" else found
 
     def __repr__(self) -> str:
         return repr(self._theirs)

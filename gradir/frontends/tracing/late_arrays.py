@@ -9,6 +9,7 @@ are made again by the functions that made them.
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NoReturn, cast
@@ -29,10 +30,10 @@ from gradir.frontends.tracing.tracing import Trace, constant, holds_tracers, tra
 Array = np.ndarray[Any, Any]
 Call = Callable[[], Any]
 
-_HOME: Any = Tracer.home
-_MEMORY: Any = Tracer.memory
-_VIEW: Any = Tracer.view_of
-_MADE_IN: Any = Tracer.made_in
+_HOME: Any = Tracer.__dict__["home"]
+_MEMORY: Any = Tracer.__dict__["memory"]
+_VIEW: Any = Tracer.__dict__["view_of"]
+_MADE_IN: Any = Tracer.__dict__["made_in"]
 _SSA: Any = Tracer.ssa
 
 
@@ -45,7 +46,10 @@ class LateArray(Tracer):
 
     __slots__ = ("_again", "_data", "_kept", "_label", "_parent")
 
+    _again: Call | None
     _data: Array | None
+    _label: str
+    _parent: LateArray | None
     _kept: tuple[Block, bytes, Tracer] | None
 
     @classmethod
@@ -56,7 +60,8 @@ class LateArray(Tracer):
         _MADE_IN.__set__(made, trace)
         _MEMORY.__set__(made, None)
         _VIEW.__set__(made, None)
-        made._data, made._kept, made._label, made._parent, made._again = data, None, "", None, None
+        made._data, made._kept, made._label = data, None, ""
+        made._parent, made._again = None, None
         made.weak, made.stored = False, True
         return made
 
@@ -176,7 +181,7 @@ class LateArray(Tracer):
     @property
     def name(self) -> str | None:
         """The name of the array."""
-        return Tracer.name.fget(self) if self._data is None else self._label or None  # pyrefly: ignore
+        return self._ssa.name_hint if self._data is None else self._label or None
 
     def name_as(self, other: Tracer) -> None:
         """Name the SSA value as another array's, if it has no name."""
@@ -243,7 +248,7 @@ class LateArray(Tracer):
 
     def __iter__(self) -> Iterator[Any]:
         if self.known is None:
-            return called_from(_user_frame(), Tracer.__iter__, self)
+            return called_from(sys._getframe(1), Tracer.__iter__, self)
         return iter([self[k] for k in range(len(self.known))])
 
     def __getattr__(self, name: str) -> Any:
@@ -251,12 +256,6 @@ class LateArray(Tracer):
         if name.startswith("__") or self.known is None:
             return Tracer.__getattr__(self, name)
         return getattr(self.known, name)
-
-
-def _user_frame() -> Any:
-    import sys
-
-    return sys._getframe(2)
 
 
 def _is_of(made: Tracer, root: Tracer) -> bool:
@@ -351,9 +350,7 @@ def _wrapped(made: Any, arrays: Sequence[LateArray], again: Call) -> Any:
     """A result with LateArrays: an operand itself, a view of one, or a new array."""
     if isinstance(made, (tuple, list)):
         found = cast(Sequence[Any], made)
-        parts = [
-            _wrapped(each, arrays, lambda k=k: again()[k]) for k, each in enumerate(found)
-        ]
+        parts = [_wrapped(each, arrays, lambda k=k: again()[k]) for k, each in enumerate(found)]
         return _like(found, parts)
     if type(made) is not np.ndarray:
         return made
@@ -447,4 +444,4 @@ for _name in _METHODS:
     setattr(LateArray, _name, _method(_name))
 for _name in ("T", "mT"):
     setattr(LateArray, _name, _attribute(_name, operator.attrgetter(_name)))
-LateArray.__hash__ = None  # pyrefly: ignore[bad-assignment]
+LateArray.__hash__ = None

@@ -101,7 +101,9 @@ def _jacobian(
         jacobian = results.build([tree.build(row) for row in found])
         if not has_aux:
             return jacobian
-        return jacobian, _with_aux(as_called(function)(*args, **kwargs), transform.__name__, name)[1]
+        return jacobian, _with_aux(as_called(function)(*args, **kwargs), transform.__name__, name)[
+            1
+        ]
 
     return jit_transform(jacobian_of, function, transform, argnums, has_aux)
 

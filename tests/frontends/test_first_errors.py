@@ -266,3 +266,21 @@ def test_long_programs_say_so(
 def test_a_misspelt_module_costs_no_import() -> None:
     code = "import sys, gradir; hasattr(gradir, 'x'); assert 'llvmlite' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+MISTAKES = {
+    "gradir.grad(lambda x: None)(1.0)": "must return a floating number, got None; is a return miss",
+    "gradir.jit(lambda x: x.summ())(X)": "no attribute 'summ'; did you mean sum?",
+    "gradir.jit(lambda x: x.backward())(X)": "no attribute 'backward'; gradients are results, of",
+    "gradir.jit(lambda x: x.detach())(X)": "no attribute 'detach'; use gradir.no_grad(x)",
+    "gradir.jit(lambda name: name)(np.array(['a']))": "name: dtype: expected float64, float32",
+    "gnp.zeros(3, 4)": "got 4; a shape is one argument, (3, 4)",
+}
+
+
+@pytest.mark.parametrize("call", MISTAKES)
+def test_mistakes_have_a_way_out(call: str) -> None:
+    names = {"gradir": gradir, "np": np, "X": X, "gnp": gradir.numpy}
+    with pytest.raises((gradir.GradirError, AttributeError)) as caught:
+        eval(call, names)
+    assert MISTAKES[call] in str(caught.value)

@@ -203,7 +203,10 @@ def _copy(op: Operation) -> Operation:
 
 
 def _spec(what: str, leaf: Any, name: str) -> tuple[Any, bool]:
-    found = spec_of(leaf)
+    try:
+        found = spec_of(leaf)
+    except ArgumentTypeError as error:
+        raise ArgumentTypeError(f"{name}: {error}") from None
     if found is None:
         way_out = (
             f"; if it chooses the program: gradir.jit(f, static_argnames={name!r})"

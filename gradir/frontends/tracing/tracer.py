@@ -12,6 +12,7 @@ import math
 import os
 import sys
 from collections.abc import Callable, Iterator
+from difflib import get_close_matches
 from functools import partial
 from math import prod
 from operator import index
@@ -180,6 +181,23 @@ def _in_python(name: str, convert: Callable[..., Any]) -> Any:
 
 def _one_tuple(given: tuple[Any, ...]) -> Any:
     return given[0] if len(given) == 1 else given
+
+
+_OF_TORCH = {
+    "backward": "gradients are results, of gradir.grad(f)(x)",
+    "grad": "gradients are results, of gradir.grad(f)(x)",
+    "detach": "use gradir.no_grad(x)",
+    "requires_grad_": "gradir.grad(f, argnums=...) names what is differentiated",
+    "numpy": "return it from the traced function",
+}
+"""What to write for attributes of PyTorch's tensors."""
+
+
+def _hint(name: str) -> str:
+    """The way out for an attribute that is not there: `; did you mean sum?`."""
+    close = get_close_matches(name, dir(Tracer), 1) if name[0] != "_" else []
+    found = _OF_TORCH.get(name) or (f"did you mean {close[0]}?" if close else "")
+    return f"; {found}" if found else ""
 
 
 def _repeats(number: Tracer, other: object) -> bool:
@@ -505,7 +523,9 @@ class Tracer:
         """NumPy's elementwise functions as methods of numbers, for its arrays of objects."""
         method = None if name.startswith("_") or self.ndim else method_of(name, registered)
         if method is None:
-            raise AttributeError(f"a traced array has no attribute {name!r}", name=name, obj=self)
+            raise AttributeError(
+                f"a traced array has no attribute {name!r}{_hint(name)}", name=name, obj=self
+            )
         return partial(method, self)
 
     @public

@@ -140,6 +140,17 @@ def test_arrays_that_outlive_the_trace() -> None:
     assert float(gradir.jit(lambda x: (x * known).sum())(2.0)) == 8
 
 
+def test_code_that_asks_for_numpys_class() -> None:
+    def f(x: Any) -> Any:
+        a = np.zeros(3)
+        assert isinstance(a, np.ndarray)
+        a[0] = x
+        assert not isinstance(a, np.ndarray)  # as all traced arrays
+        return a.sum()
+
+    assert gradir.grad(f)(2.0) == 1
+
+
 def test_other_threads_see_numpy() -> None:
     """No module is changed while a function is traced."""
     seen: list[type] = []

@@ -17,6 +17,7 @@ theirs_signal: Any = pytest.importorskip("scipy.signal")
 
 RANDOM = np.random.default_rng(0)
 V, X, C, K = (RANDOM.normal(size=s) for s in ((8,), (7, 9), (5, 6, 4), (3, 2)))
+OUT: Any = np.zeros(8)
 MODES = (
     *("reflect", "constant", "nearest", "mirror", "wrap"),
     *("grid-mirror", "grid-wrap", "grid-constant"),
@@ -80,7 +81,7 @@ REFUSED = [
     (lambda: ndimage.correlate1d(V, [1.0], origin=1), "origin must leave the element within 1"),
     (lambda: ndimage.correlate(V, K), "expected weights of the rank of the array, 1 to 3"),
     (lambda: ndimage.laplace(V, mode="edge"), "mode must be one of 'reflect', 'grid-mirror'"),
-    (lambda: ndimage.laplace(V, np.zeros(8)), "output is for arrays with values; write y = "),
+    (lambda: ndimage.laplace(V, OUT), "output is for arrays with values; write y = "),
     (lambda: ndimage.gaussian_filter(X, (1, 1, 1)), "sigma: expected one value or 2"),
     (lambda: ndimage.gaussian_filter1d(V, -1.0), "sigma must be positive"),
     (lambda: ndimage.uniform_filter(X, 0), "size must be at least 1"),

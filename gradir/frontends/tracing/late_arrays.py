@@ -76,6 +76,11 @@ class LateArray(Tracer):
     # What it is.
 
     @property
+    def __class__(self) -> Any:
+        """NumPy's class for isinstance, while the numbers are known: code asks before it reads."""
+        return LateArray if self.known is None else np.ndarray
+
+    @property
     def known(self) -> Array | None:
         """NumPy's array, or None once it is traced."""
         parent = self._parent

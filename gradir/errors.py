@@ -49,6 +49,10 @@ class TraceError(GradirError, TypeError):
     """A Python function uses traced arrays in a way that cannot be traced."""
 
 
+class ForeignCodeError(TraceError):
+    """NumPy's or SciPy's own code was given a traced array, whose values it would read."""
+
+
 class CompileError(GradirError):
     """The program cannot be turned into native code."""
 

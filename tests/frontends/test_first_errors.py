@@ -18,6 +18,7 @@ import gradir.nn as nn
 import gradir.numpy as gnp
 from gradir import long_compilations
 from gradir.errors import ArgumentTypeError, TraceError
+from gradir.frontends.tracing import copied_code
 
 X = np.array([0.5, -1.0, 2.0])
 G: Any = gradir  # for calls that no checker of types takes
@@ -192,7 +193,7 @@ SCIPY = {
     "linalg.solve(x, x)": "call gradir.scipy.linalg.solve",
     "special.logsumexp(x)": "call gradir.scipy.special.logsumexp",
     "stats.norm.logpdf(x)": "call gradir.scipy.stats.norm.logpdf",
-    "ndimage.gaussian_filter(x, 1.0)": "gradir.scipy does not have it; compose it of gradir.numpy",
+    "ndimage.zoom(x, 2)": "gradir.scipy does not have it; compose it of gradir.numpy",
     "interpolate.CubicSpline([0, 1, 2], x)": "scipy.interpolate.CubicSpline: it looks into arrays",
     "optimize.minimize(lambda y: ((y - x) ** 2).sum(), x)": "gradir.interop.scipy.minimize",
 }
@@ -200,10 +201,11 @@ SCIPY = {
 
 @needs_scipy
 @pytest.mark.parametrize("call", SCIPY)
-def test_functions_of_scipy_name_ours(call: str) -> None:
+def test_functions_of_scipy_name_ours(call: str, monkeypatch: pytest.MonkeyPatch) -> None:
     scipy: dict[str, Any] = {}
     exec(f"import scipy.{call.partition('.')[0]}", scipy)
     function = eval(f"lambda x: scipy.{call}", scipy)
+    monkeypatch.setattr(copied_code, "_is_users", lambda file: False)  # as in a package's code
     with pytest.raises(TraceError) as caught:
         gradir.jit(lambda x: function(x))(np.eye(3))
     assert SCIPY[call] in str(caught.value)
@@ -264,3 +266,21 @@ def test_long_programs_say_so(
 def test_a_misspelt_module_costs_no_import() -> None:
     code = "import sys, gradir; hasattr(gradir, 'x'); assert 'llvmlite' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+MISTAKES = {
+    "gradir.grad(lambda x: None)(1.0)": "must return a floating number, got None; is a return miss",
+    "gradir.jit(lambda x: x.summ())(X)": "no attribute 'summ'; did you mean sum?",
+    "gradir.jit(lambda x: x.backward())(X)": "no attribute 'backward'; gradients are results, of",
+    "gradir.jit(lambda x: x.detach())(X)": "no attribute 'detach'; use gradir.no_grad(x)",
+    "gradir.jit(lambda name: name)(np.array(['a']))": "name: dtype: expected float64, float32",
+    "gnp.zeros(3, 4)": "got 4; a shape is one argument, (3, 4)",
+}
+
+
+@pytest.mark.parametrize("call", MISTAKES)
+def test_mistakes_have_a_way_out(call: str) -> None:
+    names = {"gradir": gradir, "np": np, "X": X, "gnp": gradir.numpy}
+    with pytest.raises((gradir.GradirError, AttributeError)) as caught:
+        eval(call, names)
+    assert MISTAKES[call] in str(caught.value)

@@ -6,6 +6,7 @@ import csv
 import json
 import math
 import os
+import re
 import struct
 from collections.abc import Callable
 from itertools import pairwise
@@ -306,3 +307,10 @@ def test_progress_bar(capsys: pytest.CaptureFixture[str]) -> None:
     assert "epoch 3/3" in shown and "15/15" in shown and "loss=" in shown
     made.fit(iter([*batches()]), 4, progress=True)
     assert "epoch 4/4" in capsys.readouterr().err
+
+
+def test_charts_of_places_below_zero() -> None:
+    """The scale begins at the least of them, and no line leaves its panel."""
+    text = chart([Panel("p", [Curve("c", [(-2.0, 1.0), (0.0, 2.0), (1.0, 1.5)])])], "x")
+    [line] = re.findall(r'<polyline points="([^"]*)"', text)
+    assert [pair.split(",")[0] for pair in line.split()] == ["70.0", "243.3", "330.0"]

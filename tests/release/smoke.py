@@ -85,7 +85,7 @@ def check_messages() -> None:
 
 
 def check_derivatives() -> None:
-    """The first program of README.md, a network, and its text."""
+    """The loop of README.md, compiled, a network, and its text."""
     import numpy as np
 
     import gradir

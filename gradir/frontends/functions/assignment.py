@@ -12,6 +12,7 @@ import numpy as np
 from xdsl.ir import Attribute, Operation
 
 from gradir.dialects.base.shapes import is_bool, is_float
+from gradir.errors import ForeignCodeError
 from gradir.frontends.functions.promotion import common_shape, converted, spread
 from gradir.frontends.functions.sugar import where
 from gradir.frontends.functions.updates import Place
@@ -147,7 +148,9 @@ def into(what: str, target: Any, made: Tracer, is_spread: bool) -> Tracer:
     if not isinstance(target, Tracer):
         raise refusal(
             f"{what}: an array made by numpy cannot hold traced values; make it with "
-            "gradir.numpy.zeros or numpy.zeros_like(x) of a traced x, or write y = y + x for y += x"
+            "gradir.numpy.zeros or numpy.zeros_like(x) of a traced x, or write y = y + x for "
+            "y += x",
+            ForeignCodeError,
         )
     _require_array(target)
     if is_spread and common_shape(what, [target, made]) == target.shape:

@@ -153,6 +153,7 @@ FUNCTIONS.update(
     tolist=in_place.tolist,
     flat=in_place.Flat,
     flatten=views.flatten,
+    reshaped=views.reshaped,
 )
 FUNCTIONS.update(
     of_ufunc=numpy_protocol.of_ufunc,

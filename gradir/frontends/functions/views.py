@@ -61,6 +61,11 @@ def reshape(x: Any, shape: Sequence[int] | int) -> Tracer:
     return _view(value, lambda base: _shaped(base, extents), _shaped_back)
 
 
+def reshaped(x: Tracer, shape: Sequence[int]) -> Tracer:
+    """A view of an array that is known to lie in row-major order in memory."""
+    return _view(x, lambda base: _shaped(base, shape), _shaped_back)
+
+
 def _splits(shape: Sequence[int], into: Sequence[int]) -> bool:
     """Whether the new shape only splits axes, so that NumPy makes a view for any layout."""
     rest = [n for n in into if not is_same(n, 1)]

@@ -1,1 +1,1 @@
-"""SciPy's functions by subject: special functions, densities, linear algebra, signals, odeint."""
+"""SciPy's functions by subject: special functions, densities, matrices, signals, images, odeint."""

@@ -11,12 +11,14 @@ from threading import local
 from typing import TYPE_CHECKING, Any
 
 from gradir.dialects.base.lazy_function import lazy_function
-from gradir.errors import TraceError
+from gradir.errors import ForeignCodeError, TraceError
 from gradir.frontends.tracing.source_locations import place_of_error, place_of_user, refusal
 
 if TYPE_CHECKING:
+    from gradir.frontends.tracing.copied_code import as_called
     from gradir.frontends.tracing.scipy_calls import scipy_refusal
 else:
+    as_called = lazy_function("gradir.frontends.tracing.copied_code", "as_called")
     scipy_refusal = lazy_function("gradir.frontends.tracing.scipy_calls", "scipy_refusal")
 
 
@@ -31,14 +33,14 @@ def call_user(what: str, function: Callable[..., Any], *args: Any, **kwargs: Any
         bare = bare.func
     signature = _signature_of(bare)
     if signature is None:
-        return function(*args, **kwargs)
+        return as_called(function)(*args, **kwargs)
     try:
         signature.bind(*given, **named)
     except TypeError as error:
         raise _refused(what, bare, len(given) + len(named), error) from None
     # in one frame: functions nest up to Python's recursion limit
     try:
-        return function(*args, **kwargs)
+        return as_called(function)(*args, **kwargs)
     except Exception as error:
         _raise_clearer(error)
         raise
@@ -55,7 +57,8 @@ def _raise_clearer(error: Exception) -> None:
         if refused is not None and _is_at(error, refused):
             raise refused from None
         if _OF_OBJECTS.search(str(error)) and not isinstance(error, TraceError):
-            raise refusal(f"{error}; {_HOLDS}", place=place_of_error(error)) from error
+            place = place_of_error(error)
+            raise refusal(f"{error}; {_HOLDS}", ForeignCodeError, place) from error
     if isinstance(error, ValueError):
         # of NumPy, where an array of its own is assigned a traced number
         if isinstance(error.__cause__, TraceError):
@@ -93,7 +96,7 @@ _unknown = _Unknown()
 
 def unknown_extent(message: str) -> TraceError:
     """The error for an extent that is not known, at the user's line."""
-    _unknown.error = refusal(message, place=place_of_user())
+    _unknown.error = refusal(message, ForeignCodeError, place=place_of_user())
     return _unknown.error
 
 

@@ -171,12 +171,7 @@ def store(target: Tracer, value: Tracer) -> None:
             "assignment: an array of NumPy's, made by numpy.array or a list, holds this array of "
             "rank 0; make that of a copy, y.copy(), or write y = y + x for y += x"
         )
-    if not root.made_in.is_building(root.home):
-        raise refusal(
-            "assignment: the array is one from outside of this function, which is traced on its "
-            "own (the body of a loop or branch, a checkpoint, a differentiated function); take "
-            "it as an argument or carried value and return it, or assign to a copy, y = x.copy()"
-        )
+    root.require_home()
     _write(target, value)
 
 

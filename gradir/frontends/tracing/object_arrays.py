@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from gradir.dialects.base.extents import is_extent
+from gradir.errors import ForeignCodeError
 from gradir.frontends.tracing.memory import hold, is_held, share_doubt
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.values import fixed_value_of
@@ -45,7 +46,8 @@ def array_of(x: Tracer, dtype: Any = None, copy: Any = None) -> Array:
         raise refusal(
             f"numpy.asarray: an array of {np.dtype(dtype)} cannot hold traced numbers; {_WAY_OUT}, "
             "or leave the dtype away; draw with gradir.random instead of numpy.random; "
-            f"{ZEROS}"
+            f"{ZEROS}",
+            ForeignCodeError,
         )
     return _elements(x, is_copy=copy is True)
 
@@ -62,7 +64,8 @@ def _elements(x: Tracer, is_copy: bool) -> Array:
     if any(map(is_extent, x.shape)) or x.size > MOST_ELEMENTS:
         raise refusal(
             f"numpy.asarray: a traced array has no numbers for numpy, and {x!r} is not taken "
-            f"apart, as it may have more than {MOST_ELEMENTS} elements; {_WAY_OUT}"
+            f"apart, as it may have more than {MOST_ELEMENTS} elements; {_WAY_OUT}",
+            ForeignCodeError,
         )
     made = np.empty(x.shape, object)
     numbers: list[Any] = []

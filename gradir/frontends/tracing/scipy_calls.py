@@ -8,12 +8,12 @@ from importlib import import_module
 from types import FrameType, TracebackType
 from typing import Any, cast
 
-from gradir.errors import GradirError, TraceError
+from gradir.errors import ForeignCodeError, GradirError, TraceError
 from gradir.frontends.tracing.object_arrays import is_object_array
 from gradir.frontends.tracing.source_locations import place_of_error, refusal
 from gradir.frontends.tracing.tracer import Tracer
 
-PARTS = ("special", "stats", "linalg", "signal", "integrate")
+PARTS = ("special", "stats", "linalg", "signal", "ndimage", "integrate")
 """The modules of gradir.scipy."""
 
 _ELSEWHERE: Mapping[str, str] = {
@@ -43,7 +43,8 @@ def scipy_refusal(error: Exception) -> TraceError | None:
     if not frames or not any(map(_has_traced, frames)):
         return None
     part, name = next(filter(None, map(_named, frames)), (_part(frames[0]), ""))
-    return refusal(_message(part, name), place=place_of_error(error, _folder()))
+    place = place_of_error(error, _folder())
+    return refusal(_message(part, name), ForeignCodeError, place)
 
 
 def _message(part: str, name: str) -> str:

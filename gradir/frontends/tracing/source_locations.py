@@ -32,8 +32,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 ErrorT = TypeVar("ErrorT", bound=GradirError)
 
-# Code below this folder is not the user's.
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
+PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
+"""The folder of gradir, whose code is not the user's."""
 NUMPY = os.path.dirname(np.__file__) + os.sep
 """The folder of NumPy, whose functions may call what a user's code hands them."""
 _NO_PLACE: LocationAttr = UnknownLoc()
@@ -112,7 +112,7 @@ def _raise_wrong_call(
 def called_from(frame: FrameType, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
     """A call of a function for users in a frame: its ops and errors have its place, if a user's."""
     code = frame.f_code
-    if code.co_filename.startswith(_PACKAGE):
+    if code.co_filename.startswith(PACKAGE):
         return function(*args, **kwargs)
     if code.co_filename.startswith(NUMPY) and (outside := _caller(frame)) is not None:
         frame, code = outside, outside.f_code
@@ -146,7 +146,7 @@ def _without_ours(error: Exception) -> TracebackType | None:
         frames.append(trace)
         trace = trace.tb_next
     is_ours = isinstance(error, GradirError)
-    hidden = (_PACKAGE, contextlib.__file__) if is_ours else (_PACKAGE,)
+    hidden = (PACKAGE, contextlib.__file__) if is_ours else (PACKAGE,)
     is_user = [not f.tb_frame.f_code.co_filename.startswith(hidden) for f in frames]
     is_fault = not is_ours and not (is_user and is_user[-1])
     if is_fault or os.environ.get(TRACEBACK_VARIABLE) == "1":
@@ -160,7 +160,7 @@ def _without_ours(error: Exception) -> TracebackType | None:
 
 def _caller(frame: FrameType | None, *systems: str) -> FrameType | None:
     """The innermost frame from here on that is not gradir's, NumPy's or in other folders."""
-    while frame is not None and frame.f_code.co_filename.startswith((_PACKAGE, NUMPY, *systems)):
+    while frame is not None and frame.f_code.co_filename.startswith((PACKAGE, NUMPY, *systems)):
         frame = frame.f_back
     return frame
 
@@ -182,7 +182,7 @@ def place_in(
     gradir, NumPy and in folders of `systems` are not a user's.
     """
     for code, offset in zip(codes, offsets, strict=True):
-        if not code.co_filename.startswith((_PACKAGE, NUMPY, *systems)):
+        if not code.co_filename.startswith((PACKAGE, NUMPY, *systems)):
             return _place(code.co_filename, code, offset)
     return _NO_PLACE, None
 
@@ -192,7 +192,7 @@ def place_of_error(error: BaseException, *systems: str) -> LocationAttr:
     trace, place = error.__traceback__, _NO_PLACE
     while trace is not None:
         code = trace.tb_frame.f_code
-        if not code.co_filename.startswith((_PACKAGE, NUMPY, *systems)):
+        if not code.co_filename.startswith((PACKAGE, NUMPY, *systems)):
             place = _place(code.co_filename, code, trace.tb_lasti)[0]
         trace = trace.tb_next
     return place
@@ -204,7 +204,7 @@ def is_called_by_code(frame: FrameType | None = None) -> bool:
     Its own operators are other instructions than calls. `frame` belongs to the operator's caller,
     if that may be gradir, which then is no other system.
     """
-    if frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    if frame is not None and frame.f_code.co_filename.startswith(PACKAGE):
         return False
     found = _caller(frame or sys._getframe(1))
     return found is None or _is_call(found.f_code, found.f_lasti)

@@ -88,7 +88,8 @@ def element_named(dtype: Any) -> Attribute:
             name = np.dtype(cast(Any, dtype)).name
     if name not in ELEMENTS:
         *others, last = ELEMENTS
-        raise ArgumentTypeError(f"dtype: expected {', '.join(others)} or {last}, got {dtype}")
+        hint = "; a shape is one argument, (3, 4)" if isinstance(dtype, int) else ""
+        raise ArgumentTypeError(f"dtype: expected {', '.join(others)} or {last}, got {dtype}{hint}")
     return ELEMENTS[name]
 
 

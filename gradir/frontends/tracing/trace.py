@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from xdsl.dialects.builtin import ArrayAttr, LocationAttr, ModuleOp, StringAttr
@@ -17,6 +18,7 @@ from gradir.dialects.base.attribute_names import REQUIRES
 from gradir.dialects.base.extents import assuming
 from gradir.errors import ArgumentTypeError, gradir_errors
 from gradir.frontends.tracing.callbacks import call_user
+from gradir.frontends.tracing.copied_code import with_copies
 from gradir.frontends.tracing.later_rules import LaterRules
 from gradir.frontends.tracing.memory import ArrayMemory
 from gradir.frontends.tracing.nodes import kind_of
@@ -99,6 +101,21 @@ def traced(
     """
     if not callable(function):
         raise ArgumentTypeError(f"function: expected a Python function, got {function!r}")
+    run = partial(_traced, what, function, args, kwargs, outer, name, place, moving, orders)
+    return with_copies(run) if outer is None else run()
+
+
+def _traced(
+    what: str,
+    function: Callable[..., Any],
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any] | None,
+    outer: Trace | None,
+    name: str | None,
+    place: LocationAttr | None,
+    moving: Moving | None,
+    orders: int,
+) -> Traced:
     leaves, tree = flatten((tuple(args), dict(kwargs or {})))
     leaves = [
         lifted(leaf) if is_object_array(leaf) and outer is not None else leaf for leaf in leaves
@@ -186,7 +203,10 @@ def _copy(op: Operation) -> Operation:
 
 
 def _spec(what: str, leaf: Any, name: str) -> tuple[Any, bool]:
-    found = spec_of(leaf)
+    try:
+        found = spec_of(leaf)
+    except ArgumentTypeError as error:
+        raise ArgumentTypeError(f"{name}: {error}") from None
     if found is None:
         way_out = (
             f"; if it chooses the program: gradir.jit(f, static_argnames={name!r})"

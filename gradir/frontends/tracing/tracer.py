@@ -12,6 +12,7 @@ import math
 import os
 import sys
 from collections.abc import Callable, Iterator
+from difflib import get_close_matches
 from functools import partial
 from math import prod
 from operator import index
@@ -24,6 +25,7 @@ from gradir.dialects.array.creation import numpy_dtype
 from gradir.dialects.base.extents import Extent
 from gradir.dialects.base.lazy_function import lazy_function
 from gradir.dialects.base.shapes import AnyTensor, shape_of
+from gradir.errors import ForeignCodeError, TraceError
 from gradir.frontends.tracing.memory import ArrayMemory, View, is_argument, refresh
 from gradir.frontends.tracing.object_arrays import ZEROS, array_of, method_of
 from gradir.frontends.tracing.source_locations import (
@@ -159,7 +161,8 @@ def _read(what: str, way_out: str, convert: Callable[..., Any], is_still: bool =
     def read(self: Tracer, *args: Any, **kwargs: Any) -> Any:
         value = still_value_of(self, what, _STILL) if is_still else value_of(self)
         if value is None:
-            raise refusal(_NO_VALUE.format(what=what, way_out=way_out))
+            kind = ForeignCodeError if is_still else TraceError
+            raise refusal(_NO_VALUE.format(what=what, way_out=way_out), kind)
         return convert(value, *args, **kwargs)
 
     return read
@@ -178,6 +181,23 @@ def _in_python(name: str, convert: Callable[..., Any]) -> Any:
 
 def _one_tuple(given: tuple[Any, ...]) -> Any:
     return given[0] if len(given) == 1 else given
+
+
+_OF_TORCH = {
+    "backward": "gradients are results, of gradir.grad(f)(x)",
+    "grad": "gradients are results, of gradir.grad(f)(x)",
+    "detach": "use gradir.no_grad(x)",
+    "requires_grad_": "gradir.grad(f, argnums=...) names what is differentiated",
+    "numpy": "return it from the traced function",
+}
+"""What to write for attributes of PyTorch's tensors."""
+
+
+def _hint(name: str) -> str:
+    """The way out for an attribute that is not there: `; did you mean sum?`."""
+    close = get_close_matches(name, dir(Tracer), 1) if name[0] != "_" else []
+    found = _OF_TORCH.get(name) or (f"did you mean {close[0]}?" if close else "")
+    return f"; {found}" if found else ""
 
 
 def _repeats(number: Tracer, other: object) -> bool:
@@ -244,15 +264,31 @@ class Tracer:
     def __deepcopy__(self, _: object) -> Tracer:
         return self.copy()
 
+    def require_home(self) -> None:
+        """TraceError unless the array was made in the block under construction."""
+        if not self.made_in.is_building(self.home):
+            raise refusal(
+                "assignment: the array is one from outside of this function, which is traced on "
+                "its own (the body of a loop or branch, a checkpoint, a differentiated function); "
+                "take it as an argument or carried value and return it, or assign to a copy, "
+                "y = x.copy()"
+            )
+
     def named(self, name: str) -> None:
         """Name the SSA value, if it has no name and this one is valid."""
         if self._ssa.name_hint is None and name.isascii() and SSAValue.is_valid_name(name):
             self._ssa.name_hint = name
 
+    @property
+    def name(self) -> str | None:
+        """The name of the SSA value."""
+        return self._ssa.name_hint
+
     def name_as(self, other: Tracer) -> None:
         """Name the SSA value as another array's, if it has no name."""
-        if other._ssa.name_hint is not None:
-            self.named(other._ssa.name_hint)
+        name = other.name
+        if name is not None:
+            self.named(name)
 
     # Facts.
 
@@ -487,7 +523,9 @@ class Tracer:
         """NumPy's elementwise functions as methods of numbers, for its arrays of objects."""
         method = None if name.startswith("_") or self.ndim else method_of(name, registered)
         if method is None:
-            raise AttributeError(f"a traced array has no attribute {name!r}", name=name, obj=self)
+            raise AttributeError(
+                f"a traced array has no attribute {name!r}{_hint(name)}", name=name, obj=self
+            )
         return partial(method, self)
 
     @public

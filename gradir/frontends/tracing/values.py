@@ -24,6 +24,7 @@ from gradir.dialects.base.shapes import element_of, is_float, is_open, is_tensor
 from gradir.dialects.comm.comm_op import GroupOp
 from gradir.dialects.grad.extent import ExtentOp
 from gradir.dialects.grad.host_call import HostCallOp
+from gradir.errors import ForeignCodeError
 from gradir.frontends.tracing.paths import Path
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.trees import Tree
@@ -108,7 +109,8 @@ def still_value_of(x: Tracer, what: str, way_out: str) -> Array | None:
     if value is not None and is_active(x):
         raise refusal(
             f"{what}: this array depends on what is differentiated, and values outside of the "
-            f"program have no derivative; {way_out}"
+            f"program have no derivative; {way_out}",
+            ForeignCodeError,
         )
     return value
 

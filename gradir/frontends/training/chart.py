@@ -114,10 +114,12 @@ def _curve(
 
 
 def _across(values: Sequence[float]) -> Axis:
-    """A scale from 0 to the last value."""
+    """A scale from 0, or from the least value below, to the last one."""
     whole = _linear([0.0, *values])
-    last = max(values, default=0.0) or whole.high
-    return Axis(0.0, last, [(n, label) for n, label in whole.ticks if 0 <= n <= last])
+    first = min(0.0, *values) if values else 0.0
+    last = max(values, default=0.0)
+    last = last if last > first else whole.high
+    return Axis(first, last, [(n, label) for n, label in whole.ticks if first <= n <= last])
 
 
 def _upward(values: Sequence[float]) -> Axis:

@@ -22,6 +22,7 @@ from gradir.dialects.grad.custom_vjp import CustomVjpOp
 from gradir.errors import ArgumentTypeError
 from gradir.frontends.functions.promotion import converted
 from gradir.frontends.tracing.callbacks import call_user
+from gradir.frontends.tracing.copied_code import as_called
 from gradir.frontends.tracing.nodes import static_key
 from gradir.frontends.tracing.source_locations import at, location, named_options, public, refusal
 from gradir.frontends.tracing.spec import type_text
@@ -143,7 +144,7 @@ class CustomFunction(Copied, ABC):
             every = list(args)
             for place, value in zip(self._static, static, strict=False):
                 every.insert(place, value)
-            return function(*every)
+            return as_called(function)(*every)
 
         return whole
 
@@ -299,7 +300,7 @@ def _saving(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(function)
     def ahead(*args: Any) -> Any:
-        return function(*args), args
+        return as_called(function)(*args), args
 
     return ahead
 

@@ -218,9 +218,10 @@ def _require_number(inner: Traced, has_aux: bool) -> None:
     first = tree.children[0] if is_pair else tree
     wanted = "(a floating number, aux)" if has_aux else "a floating number"
     if has_aux != is_pair or first != LEAF:
-        raise refusal(
-            f"grad: @{inner.name} must return {wanted}, got {tree.leaf_count} nested arrays"
-        )
+        found = f"{tree.leaf_count} nested arrays"
+        if tree.kind is type(None):
+            found = "None; is a return missing?"
+        raise refusal(f"grad: @{inner.name} must return {wanted}, got {found}")
     type_ = signature(inner).outputs.data[0]
     if shape_of(type_) or not is_float(element_of(type_)):
         raise refusal(

@@ -10,6 +10,7 @@ import numpy as np
 
 from gradir.dialects.base.shapes import element_of, is_float
 from gradir.frontends.functions.creation import eye, zeros
+from gradir.frontends.tracing.copied_code import as_called
 from gradir.frontends.tracing.source_locations import named_options, public, refusal
 from gradir.frontends.tracing.spec import type_text
 from gradir.frontends.tracing.trace import function_name
@@ -91,7 +92,7 @@ def _jacobian(
             built = tree.build(list(given))
             inserted = [built] if isinstance(argnums, int) else list(built)
             places = dict(zip(numbers, inserted, strict=True))
-            result = function(*(places.get(k, a) for k, a in enumerate(args)), **kwargs)
+            result = as_called(function)(*(places.get(k, a) for k, a in enumerate(args)), **kwargs)
             if not has_aux:
                 return result
             return _with_aux(result, transform.__name__, name)[0]
@@ -100,7 +101,9 @@ def _jacobian(
         jacobian = results.build([tree.build(row) for row in found])
         if not has_aux:
             return jacobian
-        return jacobian, _with_aux(function(*args, **kwargs), transform.__name__, name)[1]
+        return jacobian, _with_aux(as_called(function)(*args, **kwargs), transform.__name__, name)[
+            1
+        ]
 
     return jit_transform(jacobian_of, function, transform, argnums, has_aux)
 

@@ -413,7 +413,10 @@ class MinimumOp(_ExtremumOp):
 
 
 def _is_finite(x: SSAValue) -> bool:
-    """Whether all elements are one known finite number."""
+    """Whether all elements are known finite numbers: one, or a choice between two."""
+    owner = x.owner
+    if isinstance(owner, WhereOp):
+        return _is_finite(owner.x) and _is_finite(owner.y)
     number = splat_of(x)
     return number is not None and isfinite(number)
 

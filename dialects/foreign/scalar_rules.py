@@ -12,7 +12,7 @@ Bitcast between floats has no rule: it is refused where it is active.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import inf, log, nan, pi, sqrt
+from math import inf, isfinite, log, nan, pi, sqrt
 
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import Float64Type, FloatAttr
@@ -254,11 +254,16 @@ INACTIVE: tuple[type[Operation], ...] = (
 # Simplifications that change no bit, for derivatives of derivatives.
 
 
-def _is_one(x: Value) -> bool:
-    owner = x.ssa.owner
+def _number_of(x: SSAValue) -> float | None:
+    """The known number that a value is, or that all of its elements are."""
+    owner = x.owner
     if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, FloatAttr):
-        return owner.value.value.data == 1
-    return splat_of(x.ssa) == 1
+        return owner.value.value.data
+    return splat_of(x)
+
+
+def _is_one(x: Value) -> bool:
+    return _number_of(x.ssa) == 1
 
 
 def _simplify_product(op: arith.MulfOp, x: Value, y: Value) -> Value | None:
@@ -315,13 +320,24 @@ def _selected_operand(op: arith.SelectOp, of: Supports) -> int | None:
 
 
 def _support_of_constant(op: arith.ConstantOp, number: int, of: Supports) -> Mask | None:
-    value = op.value
-    known = value.value.data if isinstance(value, FloatAttr) else splat_of(op.result)
-    return NOWHERE if known == 0 else None
+    return NOWHERE if _number_of(op.result) == 0 else None
 
 
 def _all_operands(op: Operation) -> Sequence[SSAValue]:
     return op.operands
+
+
+def _beside_finite_factor(op: Operation) -> Sequence[SSAValue] | None:
+    x, y = op.operands
+    return [one for one, factor in ((x, y), (y, x)) if _is_finite(factor)] or None
+
+
+def _is_finite(x: SSAValue) -> bool:
+    """Whether a value is a known finite number, or a choice between two."""
+    if isinstance(x.owner, arith.SelectOp):
+        return _is_finite(x.owner.lhs) and _is_finite(x.owner.rhs)
+    number = _number_of(x)
+    return number is not None and isfinite(number)
 
 
 for _op, _function in {**UNARY, **BINARY, math.FmaOp: _fma}.items():
@@ -332,6 +348,7 @@ for _op in (arith.SelectOp, FORMS[arith.SelectOp]):
     register_selected_operand(_op, _selected_operand)
 for _op in (arith.AddfOp, arith.SubfOp, arith.NegfOp, arith.ExtFOp, arith.TruncFOp):
     register_zero_operands(_op, _all_operands)
+register_zero_operands(arith.MulfOp, _beside_finite_factor)
 register_support(arith.ConstantOp, _support_of_constant)
 for _op in INACTIVE:
     register_inactive(_op)

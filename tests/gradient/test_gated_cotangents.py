@@ -24,6 +24,8 @@ Function = Callable[[Any], Any]
 # 0 has an infinite slope in sqrt and log, -1 an undefined one.
 EDGES = np.array([0.0, 0.5, 4.0, -1.0])
 POSITIVE = np.array([0.0, 0.5, 4.0])
+# Before and behind the edges of what selects before a steep function, at none.
+AWAY = np.array([-1.0, 0.4, 4.0])
 ROWS = np.array([[True], [False]])
 
 
@@ -67,6 +69,12 @@ SELECTIONS: dict[str, tuple[Function, Any]] = {
         lambda x: gnp.where(x[:, None] > 0.1, gnp.log(x)[:, None] * np.ones((3, 2)), 0.0),
         POSITIVE,
     ),
+    "behind a clip": (lambda x: gnp.sqrt(gnp.clip(x, 0.0, 2.0)), AWAY),
+    "behind two": (lambda x: gnp.arcsin(gnp.minimum(gnp.maximum(x, -1.0), 1.0)), AWAY * 2),
+    "behind a maximum": (lambda x: gnp.maximum(x, 0.0) ** 0.3 * gnp.fmin(x, 2.0), AWAY),
+    "behind a relu": (lambda x: gnp.arccosh(nn.relu(x) + 1) + gnp.sqrt(nn.relu6(x * 4)), AWAY),
+    "behind a threshold": (lambda x: gnp.sqrt(nn.hardtanh(x) + 1), AWAY * 3),
+    "behind a largest": (lambda x: gnp.sqrt(gnp.max(gnp.stack([x, np.zeros(3)]), axis=0)), AWAY),
     "input": (lambda x: gnp.sqrt(gnp.where(x > 0.1, x, 0.0)), EDGES),
     "entropy": (lambda p: gnp.where(p > 0.1, p * gnp.log(p), 0.0), np.array([0.0, 0.75, 0.25])),
     "softmax of a mask": (
@@ -316,3 +324,17 @@ def test_boxes_cover() -> None:
 
 def _no_value(emitter: object) -> Value:
     raise NotImplementedError
+
+
+@pytest.mark.parametrize("op", ["maximumf", "maxnumf"])
+def test_forward_mode_behind_a_maximum_of_numbers(op: str) -> None:
+    """The half of a tie is a finite factor: a tangent that was not taken stays 0 behind it."""
+    module = gradir.parse(f"""
+func.func @f(%x: f64) -> f64 {{
+  %zero = arith.constant 0.0 : f64
+  %y = arith.{op} %x, %zero : f64
+  %z = math.sqrt %y : f64
+  func.return %z : f64
+}}""").gradient("f", mode="jvp")
+    tangent = gradir.compile(module, "f_jvp")
+    assert [tangent(x, 1.0)[1] for x in (-1.0, 4.0)] == [0.0, 0.25]

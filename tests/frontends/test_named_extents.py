@@ -302,10 +302,16 @@ def test_results_take_the_memory_of_arguments():
         assert function(x, np.ones(size)).tolist() == [3.0] * size == view.tolist()
 
 
+def test_arrays_of_numpy_with_named_extents():
+    """In a copy of the function they are gradir's."""
+    function = gradir.jit(written("x", "x * 2 + np.ones((x.shape[0], 3))"), shapes=("n, 3",))
+    for size in (1, 4):
+        np.testing.assert_array_equal(function(np.ones((size, 3))), np.full((size, 3), 3.0))
+
+
 @pytest.mark.parametrize(
     ("use", "what"),
     [
-        ("x + np.zeros((n, 3))", "index"),
         ("[x for _ in range(n)]", "index"),
         ("list(x)", "index"),
         ("len(x)", "index"),

@@ -438,7 +438,6 @@ def install(monkeypatch: pytest.MonkeyPatch, **plugins: Callable[[], object]) ->
         return points
 
     monkeypatch.setattr("importlib.metadata.entry_points", entry_points)
-    monkeypatch.setattr(universe, "entry_points", entry_points)
 
 
 def other_nn() -> Dialect:

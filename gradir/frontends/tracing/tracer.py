@@ -12,7 +12,6 @@ import math
 import os
 import sys
 from collections.abc import Callable, Iterator
-from difflib import get_close_matches
 from functools import partial
 from math import prod
 from operator import index
@@ -43,6 +42,7 @@ from gradir.frontends.tracing.values import (
     text_of,
     value_of,
 )
+from gradir.nearest import close_names
 from gradir.runtime.row_slices import RowSlices
 
 if TYPE_CHECKING:
@@ -195,7 +195,7 @@ _OF_TORCH = {
 
 def _hint(name: str) -> str:
     """The way out for an attribute that is not there: `; did you mean sum?`."""
-    close = get_close_matches(name, dir(Tracer), 1) if name[0] != "_" else []
+    close = close_names(name, dir(Tracer)) if name[0] != "_" else []
     found = _OF_TORCH.get(name) or (f"did you mean {close[0]}?" if close else "")
     return f"; {found}" if found else ""
 

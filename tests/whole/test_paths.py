@@ -17,7 +17,9 @@ PATHS = {path.as_posix() for path in [*FILES, *ROOT.glob("*.*")]}
 WRITTEN = {
     "fit.py",
     "model.py",
+    "power.mlir",
     "root.mlir",
+    "root_grad.mlir",
     "epochs.svg",
     "results.svg",
     "wrong.mlir",

@@ -103,9 +103,13 @@ class Foreign(Wrapped, ABC):
     def _traced(self, leaves: Sequence[Any], tree: Tree) -> _Made:
         function, names = self._function, argument_names(self._function, tree)
         chosen = [isinstance(leaf, self.types) for leaf in leaves]
+        # the program outlives the arrays of the call, which it must not hold
+        others: list[Any] = [
+            None if is_array else x for x, is_array in zip(leaves, chosen, strict=True)
+        ]
 
         def of_arrays(*tracers: Any) -> Any:
-            rest, given = iter(tracers), list(leaves)
+            rest, given = iter(tracers), list(others)
             for k, name in enumerate(names):
                 if chosen[k]:
                     given[k] = next(rest)

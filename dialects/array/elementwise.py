@@ -7,7 +7,7 @@ from math import isfinite, pi, sqrt
 from typing import Any, ClassVar
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr
 from xdsl.ir import SSAValue
 from xdsl.irdl import irdl_op_definition
 
@@ -326,7 +326,7 @@ class MultiplyOp(BinaryOp):
 
     def zero_operands(self) -> Sequence[SSAValue] | None:
         pairs = ((self.lhs, self.rhs), (self.rhs, self.lhs))
-        return [x for x, factor in pairs if _is_finite(factor)] or None
+        return [x for x, factor in pairs if is_known_finite(factor)] or None
 
     def body(self, x: Scalar, y: Scalar) -> Scalar:
         return x * y
@@ -350,7 +350,7 @@ class DivideOp(BinaryOp):
         return [scaled, -scaled * y]
 
     def zero_operands(self) -> Sequence[SSAValue] | None:
-        return [self.lhs] if _is_finite(self.rhs) and splat_of(self.rhs) else None
+        return [self.lhs] if is_known_finite(self.rhs) and splat_of(self.rhs) else None
 
     def body(self, x: Scalar, y: Scalar) -> Scalar:
         return x / y
@@ -412,17 +412,20 @@ class MinimumOp(_ExtremumOp):
         return extrema.minimum(lhs, rhs)
 
 
-def _is_finite(x: SSAValue) -> bool:
-    """Whether all elements are known finite numbers: one, or a choice between two."""
-    owner = x.owner
-    if isinstance(owner, WhereOp):
-        return _is_finite(owner.x) and _is_finite(owner.y)
-    number = splat_of(x)
-    return number is not None and isfinite(number)
+def is_known_finite(x: SSAValue) -> bool:
+    """Whether a number, or all elements, are known to be finite: one constant, or a choice."""
+    match x.owner:
+        case WhereOp() as op:
+            return is_known_finite(op.x) and is_known_finite(op.y)
+        case arith.SelectOp() as op:
+            return is_known_finite(op.lhs) and is_known_finite(op.rhs)
+        case _:
+            number = splat_of(x)
+            return number is not None and isfinite(number)
 
 
 def splat_of(value: SSAValue) -> float | None:
-    """The known common value of all elements; None where there is none."""
+    """The known number, or common value of all elements; None where there is none."""
     from gradir.dialects.array.creation import ConstantOp, FullOp
     from gradir.dialects.array.movement import BroadcastToOp
 
@@ -435,6 +438,8 @@ def splat_of(value: SSAValue) -> float | None:
             return splat_of(op.x)
         case arith.ConstantOp(value=DenseIntOrFPElementsAttr() as dense):
             return splat_number(dense)
+        case arith.ConstantOp(value=FloatAttr() as number):
+            return number.value.data
         case _:
             return None
 

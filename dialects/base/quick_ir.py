@@ -71,17 +71,6 @@ def _set_operands(self: Any, values: Iterable[SSAValue]) -> None:
     self._operand_uses = tuple(uses)
 
 
-def _init_use(self: Any, _operation: Operation, _index: int) -> None:
-    self._operation = _operation
-    self._index = _index
-
-
-def _init_result(self: Any, _type: Attribute, op: Operation, index: int) -> None:
-    self._type = _type
-    self.op = op
-    self.index = index
-
-
 def _init_argument(
     self: Any, _type: Attribute, block: Block, index: int, location: Any = UNKNOWN_LOC
 ) -> None:
@@ -260,15 +249,12 @@ def _clone(
         value_mapper = {}
     if block_mapper is None:
         block_mapper = {}
-    if not self.regions:  # its operands are all from before it
-        return self.clone_without_regions(
-            value_mapper,
-            block_mapper,
-            clone_name_hints=clone_name_hints,
-            clone_operands=clone_operands,
-        )
+    # of an op without regions the operands are all from before it
     op = self.clone_without_regions(
-        value_mapper, block_mapper, clone_name_hints=clone_name_hints, clone_operands=False
+        value_mapper,
+        block_mapper,
+        clone_name_hints=clone_name_hints,
+        clone_operands=clone_operands and not self.regions,
     )
     for old, new in zip(self.regions, op.regions, strict=True):
         old.clone_into(
@@ -279,7 +265,7 @@ def _clone(
             clone_name_hints=clone_name_hints,
             clone_operands=False,
         )
-    if clone_operands:
+    if clone_operands and self.regions:
         for old, new in zip(self.walk(), op.walk(), strict=True):
             if old._operands:
                 new.operands = [value_mapper.get(each, each) for each in old._operands]
@@ -448,11 +434,9 @@ REPLACEMENTS: tuple[tuple[Any, str, Any], ...] = (
     (core.IRWithUses, "remove_use", _remove_use),
     (SSAValue, "erase", _erase_value),
     (core.IRWithName, "name_hint", property(attrgetter("_name"), _set_name_hint)),
-    (OpResult, "__init__", _init_result),
     (OpResult, "owner", _read("op")),
     (BlockArgument, "__init__", _init_argument),
     (BlockArgument, "owner", _read("block")),
-    (Use, "__init__", _init_use),
     (Use, "operation", _read("_operation")),
     (Use, "index", _read("_index")),
     (Operation, "__init__", _init_operation),

@@ -12,14 +12,14 @@ Bitcast between floats has no rule: it is refused where it is active.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import inf, isfinite, log, nan, pi, sqrt
+from math import inf, log, nan, pi, sqrt
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import Float64Type, FloatAttr
+from xdsl.dialects.builtin import Float64Type
 from xdsl.ir import Operation, SSAValue
 
 from gradir.dialects.array.comparison import chosen_support
-from gradir.dialects.array.elementwise import splat_of
+from gradir.dialects.array.elementwise import is_known_finite, splat_of
 from gradir.dialects.base.elementwise_arith import FORMS, made
 from gradir.dialects.base.interfaces import Cotangents
 from gradir.dialects.base.op_rules import (
@@ -254,16 +254,8 @@ INACTIVE: tuple[type[Operation], ...] = (
 # Simplifications that change no bit, for derivatives of derivatives.
 
 
-def _number_of(x: SSAValue) -> float | None:
-    """The known number that a value is, or that all of its elements are."""
-    owner = x.owner
-    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, FloatAttr):
-        return owner.value.value.data
-    return splat_of(x)
-
-
 def _is_one(x: Value) -> bool:
-    return _number_of(x.ssa) == 1
+    return splat_of(x.ssa) == 1
 
 
 def _simplify_product(op: arith.MulfOp, x: Value, y: Value) -> Value | None:
@@ -320,7 +312,7 @@ def _selected_operand(op: arith.SelectOp, of: Supports) -> int | None:
 
 
 def _support_of_constant(op: arith.ConstantOp, number: int, of: Supports) -> Mask | None:
-    return NOWHERE if _number_of(op.result) == 0 else None
+    return NOWHERE if splat_of(op.result) == 0 else None
 
 
 def _all_operands(op: Operation) -> Sequence[SSAValue]:
@@ -329,15 +321,7 @@ def _all_operands(op: Operation) -> Sequence[SSAValue]:
 
 def _beside_finite_factor(op: Operation) -> Sequence[SSAValue] | None:
     x, y = op.operands
-    return [one for one, factor in ((x, y), (y, x)) if _is_finite(factor)] or None
-
-
-def _is_finite(x: SSAValue) -> bool:
-    """Whether a value is a known finite number, or a choice between two."""
-    if isinstance(x.owner, arith.SelectOp):
-        return _is_finite(x.owner.lhs) and _is_finite(x.owner.rhs)
-    number = _number_of(x)
-    return number is not None and isfinite(number)
+    return [one for one, factor in ((x, y), (y, x)) if is_known_finite(factor)] or None
 
 
 for _op, _function in {**UNARY, **BINARY, math.FmaOp: _fma}.items():

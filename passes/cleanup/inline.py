@@ -33,9 +33,7 @@ def inline(module: ModuleOp, function: str | None = None, every: bool = False) -
     `every` call is inlined.
     """
     functions = functions_by_name(module)
-    kept = (
-        set[str]() if every else {op.names[0] for op in module.ops if isinstance(op, CustomVjpOp)}
-    )
+    kept = set[str]() if every else _with_custom_vjp(module)
     if function is not None and function not in functions:
         known = ", ".join(f"@{n}" for n in functions) or "none"
         raise PassError(f"no function @{function}; functions: {known}", module)
@@ -56,12 +54,17 @@ def isolate(module: ModuleOp, function: str) -> FuncOp:
     """
     functions = functions_by_name(module)
     alone = functions[function]
-    kept = {op.names[0] for op in module.ops if isinstance(op, CustomVjpOp)}
+    kept = _with_custom_vjp(module)
     _flatten(functions, alone, kept, joined=False, moved=_called_once(functions, alone, kept))
     for op in list(module.ops):
         if op is not alone:
             erase(op)
     return alone
+
+
+def _with_custom_vjp(module: ModuleOp) -> set[str]:
+    """The names of functions whose derivative would be lost with their calls."""
+    return {op.names[0] for op in module.ops if isinstance(op, CustomVjpOp)}
 
 
 def _called_once(functions: dict[str, FuncOp], root: FuncOp, kept: Container[str]) -> set[FuncOp]:

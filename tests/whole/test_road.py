@@ -34,7 +34,7 @@ sys.setprofile(None)
 print(json.dumps([sorted(entered), sorted(sys.modules)]))
 """
 
-NOT_NEEDED = ("difflib", "email", "importlib.metadata", "logging", "scipy", "unittest")
+NOT_NEEDED = ("difflib", "email", "importlib.metadata", "logging", "scipy", "sysconfig", "unittest")
 """Modules that a first call does without: they take as long to import as a small stage runs."""
 
 

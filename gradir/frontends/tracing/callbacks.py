@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from gradir.dialects.base.lazy_function import lazy_function
 from gradir.errors import ForeignCodeError, TraceError
+from gradir.frontends.tracing.copying import as_called
 from gradir.frontends.tracing.source_locations import place_of_error, place_of_user, refusal
 
 if TYPE_CHECKING:
-    from gradir.frontends.tracing.copied_code import as_called
     from gradir.frontends.tracing.scipy_calls import scipy_refusal
 else:
-    as_called = lazy_function("gradir.frontends.tracing.copied_code", "as_called")
     scipy_refusal = lazy_function("gradir.frontends.tracing.scipy_calls", "scipy_refusal")
 
 

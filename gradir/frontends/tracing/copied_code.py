@@ -14,23 +14,19 @@ import dis
 import os
 import sysconfig
 from abc import ABCMeta
-from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from functools import lru_cache, partial
-from threading import local
 from types import CellType, CodeType, FunctionType, MethodType, ModuleType
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 import numpy as np
 
-from gradir.errors import ForeignCodeError
+from gradir.frontends.tracing.copying import as_called
 from gradir.frontends.tracing.foreign_names import ForeignNames, standing_for
 from gradir.frontends.tracing.late_arrays import from_outside
 from gradir.frontends.tracing.nodes import NODES
 from gradir.frontends.tracing.source_locations import PACKAGE
 from gradir.frontends.tracing.tracer import Tracer
-
-R = TypeVar("R")
 
 _ATOMS = (bool, int, float, complex, str, bytes, type(None), type, list, dict, set, np.generic)
 """Classes of objects that copies read as they are."""
@@ -39,43 +35,6 @@ _INSTALLED = tuple({
     *(os.path.join(sysconfig.get_path(p), "") for p in ("stdlib", "purelib", "platlib")),
 })  # fmt: skip
 """Folders of code that is not the user's."""
-
-
-class _Current(local):
-    copies: Copies | None = None
-
-
-_current = _Current()
-
-
-def with_copies(run: Callable[[], R]) -> R:
-    """The result of a trace; of one of copied functions where NumPy or SciPy refuse it."""
-    if _current.copies is not None:
-        return run()
-    try:
-        return run()
-    except ForeignCodeError:
-        pass
-    with _copying():
-        return run()
-
-
-@contextmanager
-def _copying() -> Generator[None]:
-    _current.copies = copies = Copies()
-    try:
-        yield
-    except ForeignCodeError as error:
-        for each in copies.originals:
-            error.add_note(f"numpy in {each} is NumPy's own: write gradir.numpy there")
-        raise
-    finally:
-        _current.copies = None
-
-
-def as_called(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A user's function as it is called: itself, or its copy while functions are copied."""
-    return function if _current.copies is None else _current.copies.of(function)
 
 
 class Copies:

@@ -18,7 +18,7 @@ from gradir.dialects.base.attribute_names import REQUIRES
 from gradir.dialects.base.extents import assuming
 from gradir.errors import ArgumentTypeError, gradir_errors
 from gradir.frontends.tracing.callbacks import call_user
-from gradir.frontends.tracing.copied_code import with_copies
+from gradir.frontends.tracing.copying import with_copies
 from gradir.frontends.tracing.later_rules import LaterRules
 from gradir.frontends.tracing.memory import ArrayMemory
 from gradir.frontends.tracing.nodes import kind_of

@@ -22,7 +22,7 @@ from gradir.dialects.grad.custom_vjp import CustomVjpOp
 from gradir.errors import ArgumentTypeError
 from gradir.frontends.functions.promotion import converted
 from gradir.frontends.tracing.callbacks import call_user
-from gradir.frontends.tracing.copied_code import as_called
+from gradir.frontends.tracing.copying import as_called
 from gradir.frontends.tracing.nodes import static_key
 from gradir.frontends.tracing.source_locations import at, location, named_options, public, refusal
 from gradir.frontends.tracing.spec import type_text

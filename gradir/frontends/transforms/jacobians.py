@@ -10,7 +10,7 @@ import numpy as np
 
 from gradir.dialects.base.shapes import element_of, is_float
 from gradir.frontends.functions.creation import eye, zeros
-from gradir.frontends.tracing.copied_code import as_called
+from gradir.frontends.tracing.copying import as_called
 from gradir.frontends.tracing.source_locations import named_options, public, refusal
 from gradir.frontends.tracing.spec import type_text
 from gradir.frontends.tracing.trace import function_name
@@ -101,9 +101,8 @@ def _jacobian(
         jacobian = results.build([tree.build(row) for row in found])
         if not has_aux:
             return jacobian
-        return jacobian, _with_aux(as_called(function)(*args, **kwargs), transform.__name__, name)[
-            1
-        ]
+        whole = as_called(function)(*args, **kwargs)
+        return jacobian, _with_aux(whole, transform.__name__, name)[1]
 
     return jit_transform(jacobian_of, function, transform, argnums, has_aux)
 

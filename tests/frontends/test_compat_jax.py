@@ -55,7 +55,7 @@ def test_arrays_are_numpys_with_jaxs_methods() -> None:
 
 def test_stages() -> None:
     lowered = jax.jit(lambda x: jnp.sin(x) * 2).lower(jnp.ones(3))
-    assert "array.sin" in lowered.as_text()
+    assert "array.sin" in lowered.as_text() and "@" in repr(lowered)
     np.testing.assert_allclose(lowered.compile()(np.ones(3))[0], 2 * np.sin(np.ones(3)))
     found = jax.eval_shape(lambda x: {"a": jnp.stack([x, x])}, jnp.ones(3))
     assert found["a"].shape == (2, 3) and found["a"].dtype == "float64"

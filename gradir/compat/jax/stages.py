@@ -1,39 +1,16 @@
-"""jax.jit's functions, with `lower` and `trace`, and custom_jvp as a decorator of rules."""
+"""jax.jit's functions, whose results are JAX's arrays, and custom_jvp as a decorator of rules."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from gradir.api import Module
 from gradir.compat.jax.arrays import as_jax
 from gradir.frontends.transforms.custom_derivatives import CustomJvp
 from gradir.frontends.transforms.jit import Jitted
 from gradir.frontends.transforms.jit import jit as own_jit
+from gradir.frontends.transforms.program import Program
 from gradir.frontends.transforms.wrapped import look_like
-
-
-class Lowered:
-    """A program that is not compiled yet, as of `jax.jit(f).lower(*args)`."""
-
-    def __init__(self, function: Jitted[..., Any], args: tuple[Any, ...], named: dict[str, Any]):
-        self._program, _ = function.program(args, named)
-
-    @property
-    def module(self) -> Module:
-        """The program."""
-        return self._program.module
-
-    def as_text(self) -> str:
-        """The program as text."""
-        return str(self.module)
-
-    def compile(self) -> Any:
-        """The native code: called with flat arrays."""
-        return self._program.executable
-
-    def __repr__(self) -> str:
-        return f"<gradir.compat.jax.Lowered @{self._program.name}>"
 
 
 class CompatJitted:
@@ -49,9 +26,9 @@ class CompatJitted:
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         return self if instance is None else lambda *args, **kwargs: self(instance, *args, **kwargs)
 
-    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+    def lower(self, *args: Any, **kwargs: Any) -> Program:
         """The program for such arguments."""
-        return Lowered(self.jitted, args, kwargs)
+        return self.jitted.lower(*args, **kwargs)
 
     trace = lower
 

@@ -34,12 +34,13 @@ R = TypeVar("R")
 class Jitted(Wrapped, Generic[P, R_co]):
     """A Python function that runs as native code; called like the function.
 
-    `compiled(*args)` is the `Program` for such arguments: its `executable` has the plan and the
-    code, its `traced.module` the program. `parts` are the transform that makes it and the arguments
-    of that. Options of gradir.jit are `static` arguments, names of extents in `shapes`, and `wait`.
-    Options of other transforms are `reads_out`: the function gets `out` too, and reads it;
-    `knows_values`: Python code may ask for values of the arguments, and the function is traced for
-    each path that these take; `trace`: it makes the programs.
+    `lower(*args)` is the `Program` for such arguments, and `compiled(*args)` the same with its
+    code: its `executable` has the plan and the code, its `module` is the program. `parts` are the
+    transform that makes it and the arguments of that. Options of gradir.jit are `static` arguments,
+    names of extents in `shapes`, and `wait`. Options of other transforms are `reads_out`: the
+    function gets `out` too, and reads it; `knows_values`: Python code may ask for values of the
+    arguments, and the function is traced for each path that these take; `trace`: it makes the
+    programs.
     """
 
     def __init__(
@@ -116,6 +117,16 @@ class Jitted(Wrapped, Generic[P, R_co]):
         That is one object for one kind of arguments.
         """
         return self._calls.of_leaves(leaves, tree, None, lambda: tree.build(leaves))
+
+    @public
+    def lower(self, *args: Any, **kwargs: Any) -> Program:
+        """The program for arguments like these, not compiled; a gradir.Spec can stand for an array.
+
+        `lower(x).as_text()` is its IR, `lower(x).compile()` its native code.
+        """
+        return self.program(args, kwargs)[0]
+
+    trace = lower
 
     @public
     def compiled(self, *args: Any, **kwargs: Any) -> Program:

@@ -85,10 +85,21 @@ class Program(Copied):
         """The program as text."""
         return self.traced.module
 
+    def as_text(self) -> str:
+        """The program's IR."""
+        return str(self.module)
+
+    def compile(self) -> Any:
+        """The native code, a gradir.Executable: called with the leaves of the arguments."""
+        return self.executable
+
     @property
     def name(self) -> str:
         """The name of its function."""
         return self.traced.name
+
+    def __repr__(self) -> str:
+        return f"<gradir program @{self.name} of {', '.join(self.traced.names) or 'no arguments'}>"
 
     @property
     def nesting(self) -> Tree:

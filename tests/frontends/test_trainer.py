@@ -285,6 +285,41 @@ def test_single_and_nested_arrays() -> None:
 # Other steps.
 
 
+def deep_loss(weights: Any, x: Any) -> Any:
+    for weight in weights:
+        x = gnp.tanh(x @ weight)
+    return gnp.mean(x * x)
+
+
+def deep_trainer(carried: Any = None, **options: Any) -> gradir.Trainer:
+    weights = list(np.random.default_rng(0).normal(size=(6, 16, 16)) / 4)
+
+    def carrying(weights: Any, count: Any, x: Any) -> tuple[Any, Any]:
+        return deep_loss(weights, x), count + 1
+
+    made = deep_loss if carried is None else carrying
+    return gradir.Trainer(made, optim.sgd(0.1), weights, carried=carried, seed=0, **options)
+
+
+def test_limits_of_memory_change_no_bit() -> None:
+    rows = np.random.default_rng(1).normal(size=(64, 16))
+    weights = deep_trainer().params
+    free = gradir.grad(deep_loss).compiled(weights, rows).executable.plan.peak_bytes
+    limit = free * 3 // 4
+    bounded = gradir.grad(deep_loss, memory_limit=limit).compiled(weights, rows)
+    assert bounded.executable.plan.peak_bytes <= limit
+    count = np.int64(0)
+    options: list[dict[str, Any]] = [
+        {"memory_limit": limit}, {"policy": "keep_none"}, {"carried": count},
+        {"carried": count, "memory_limit": limit},
+    ]  # fmt: skip
+    expected = deep_trainer().fit(rows, 2, 64).steps["loss"]
+    for each in options:
+        assert deep_trainer(**each).fit(rows, 2, 64).steps["loss"] == expected
+    with pytest.raises(gradir.GradirError, match="memory_limit of 100 bytes is infeasible"):
+        deep_trainer(memory_limit=100).fit(rows, 1, 64)
+
+
 def test_row_slices() -> None:
     sparse = trainer(sparse={"table": True, "b": [False]})
     dense = trainer()

@@ -29,6 +29,8 @@ def train_step(
     has_aux: bool = False,
     sparse: Any = False,
     carried: bool = False,
+    policy: str = "keep_all",
+    memory_limit: int | None = None,
 ) -> Jitted[..., Any]:
     """A function (params, state, *batch) -> (params, state, loss) that takes one step.
 
@@ -43,25 +45,27 @@ def train_step(
     With `carried` the loss function has arrays of its own from step to step, such as the running
     statistics of nn.batch_norm: `loss(params, carried, *batch)` returns (number, next carried), or
     (number, (next carried, aux)), and the step takes and gives (state, carried) for state.
+
+    `policy` and `memory_limit`, in bytes, are what gradir.grad keeps for the gradient, and the most
+    that its arena takes; the optimizer's own arrays are beside it.
     """
     if not callable(loss):
         raise ArgumentTypeError(f"loss: expected a Python function, got {loss!r}")
     if not isinstance(cast(object, optimizer), GradientTransformation):
         raise ArgumentTypeError(f"optimizer: expected one of gradir.optim, got {optimizer!r}")
 
+    options: dict[str, Any] = {"sparse": sparse, "policy": policy, "memory_limit": memory_limit}
     if carried:
-        return jit(_carrying(loss, optimizer, has_aux, sparse))
+        return jit(_carrying(train_step(loss, optimizer, True, **options), has_aux))
 
     def step(params: Any, state: Any, *batch: Any, **named: Any) -> tuple[Any, Any, Any]:
         if isinstance(optimizer, LossScaled):
             scaled = _scaled(loss, optimizer.factor(state), has_aux)
-            (_, result), grads = value_and_grad(scaled, has_aux=True, sparse=sparse)(
-                params, *batch, **named
-            )
+            by_params = value_and_grad(scaled, has_aux=True, **options)
+            (_, result), grads = by_params(params, *batch, **named)
         else:
-            result, grads = value_and_grad(loss, has_aux=has_aux, sparse=sparse)(
-                params, *batch, **named
-            )
+            by_params = value_and_grad(loss, has_aux=has_aux, **options)
+            result, grads = by_params(params, *batch, **named)
         grads = slices_of_all_shards(grads)
         updates, new_state = optimizer.update(grads, state, params)
         return apply_updates(params, updates), new_state, result
@@ -69,11 +73,8 @@ def train_step(
     return jit(step)
 
 
-def _carrying(
-    loss: Callable[..., Any], optimizer: GradientTransformation, has_aux: bool, sparse: Any
-) -> Callable[..., Any]:
+def _carrying(inner: Callable[..., Any], has_aux: bool) -> Callable[..., Any]:
     """The step of a loss function that carries arrays: they are a part of the state."""
-    inner = train_step(loss, optimizer, True, sparse)
 
     def step(params: Any, state: Any, *batch: Any, **named: Any) -> tuple[Any, Any, Any]:
         if not _is_pair(state):

@@ -52,7 +52,8 @@ class Trainer:
 
     `loss(params, *batch)` returns a floating number of rank 0; with `has_aux` it returns (number,
     aux), where aux is a dict of numbers of rank 0 that are recorded beside the loss. `sparse` are
-    the parameters with row slices for gradients, as for optim.train_step. `metrics` are functions
+    the parameters with row slices for gradients, `policy` and `memory_limit` what the gradient
+    keeps, in bytes, all as for optim.train_step. `metrics` are functions
     like the loss, of any numbers, for data that is held out. `seed` gives the order of rows.
     `threads` as for gradir.compile. The arrays of `params` are copied.
 
@@ -82,6 +83,8 @@ class Trainer:
         has_aux: bool = False,
         sparse: Any = False,
         carried: Any = None,
+        policy: str = "keep_all",
+        memory_limit: int | None = None,
         metrics: Mapping[str, Callable[..., Any]] | None = None,
         seed: int = 0,
         threads: int | None = None,
@@ -91,7 +94,8 @@ class Trainer:
     ):
         if mpi and carried is not None:
             raise ArgumentError("carried: ranks would carry different arrays; set mpi=False")
-        step = train_step(loss, optimizer, has_aux, sparse, carried is not None)
+        kept = policy, memory_limit
+        step = train_step(loss, optimizer, has_aux, sparse, carried is not None, *kept)
         params = map_tree(_as_array, params)
         state = optimizer.init(params)
         about = metrics, seed, threads, mpi, deterministic, sharded

@@ -17,6 +17,7 @@ with quick_dataclasses(), lazy_formats():
         nest_rules,
         scalar_rules,
         tensor_rules,
+        tensor_shapes,
         tensor_supports,
         tensor_vmap,
     )
@@ -28,6 +29,7 @@ __all__ = [
     "nest_rules",
     "scalar_rules",
     "tensor_rules",
+    "tensor_shapes",
     "tensor_supports",
     "tensor_vmap",
 ]

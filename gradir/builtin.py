@@ -23,8 +23,12 @@ DIALECTS: dict[str, str] = {
 }
 """gradir's own dialects: name to `module:Dialect object`."""
 
-EXTENDED: dict[str, str] = {"arith": "gradir.dialects.base.elementwise_arith:Arith"}
-"""Dialects of xDSL with gradir's additions, in the same form."""
+EXTENDED: dict[str, str] = {
+    "arith": "gradir.dialects.base.elementwise_arith:Arith",
+    "linalg": "gradir.dialects.foreign.linalg:Linalg",
+    "tm_tensor": "gradir.dialects.foreign.linalg:TmTensor",
+}
+"""Dialects of xDSL with gradir's additions, and of others, in the same form."""
 
 PASSES: dict[str, str] = {
     "gradir-allocate-scratch": "gradir.compiler.stage_passes:AllocateScratchPass",

@@ -26,7 +26,7 @@ from gradir.dialects.loopnest.loopnest import NestOp
 from gradir.errors import ArgumentTypeError, ExecutionError, IndexOutOfRange
 from gradir.interpreter.control_flow import REGION_OPS, TENSOR_OPS, Steps, tensor_value
 from gradir.interpreter.conversions import as_elements
-from gradir.interpreter.known_programs import check_program
+from gradir.interpreter.known_programs import check_program, in_known_ops
 from gradir.interpreter.nests import nest_values
 from gradir.interpreter.numbers import constant_value, knows_number_op, number_value
 from gradir.interpreter.out import all_arguments, stored
@@ -61,7 +61,10 @@ def interpret(
     op = function_named(module, function)
     check_signature(op)
     functions = functions_by_name(module)
-    check_program(callees_first(functions, [op]))
+    reached = callees_first(functions, [op])
+    check_program(reached)
+    functions = in_known_ops(functions, reached)
+    op = functions[function]
     arrays = check_arguments(op, all_arguments(op, arguments, out))
     with np.errstate(all="ignore"):
         results = Interpreter(functions).call(op, arrays)

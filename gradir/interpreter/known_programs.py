@@ -6,11 +6,11 @@ included. Contractions, foralls and buffers run natively only.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import cast
 
 from xdsl.dialects import arith, func, scf
-from xdsl.dialects.builtin import MemRefType, TensorType
+from xdsl.dialects.builtin import MemRefType, ModuleOp, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from gradir.dialects.base.diagnostics import LocatedError, op_name, value_name
@@ -23,6 +23,8 @@ from gradir.dialects.grad.tape import TapeType
 from gradir.interpreter.control_flow import REGION_OPS, TENSOR_OPS
 from gradir.interpreter.numbers import NUMBER_OPS
 from gradir.interpreter.tape import TAPE_OPS
+from gradir.passes.cleanup.dead_code import blocks_inside_out
+from gradir.passes.cleanup.decompose import decompose_block
 
 KNOWN_OPS: frozenset[type[Operation]] = frozenset(
     {
@@ -44,27 +46,61 @@ _WIDTHS = (1, 8, 16, 32, 64)
 def check_program(functions: Iterable[func.FuncOp]) -> None:
     """LocatedError at an unknown op or value."""
     for function in functions:
-        for op in function.walk():
+        for op in _ops_that_run(function):
             _check_op(op)
             for value in op.results:
                 _check_held(value.type, op.name, op)
+            if is_compound(op):
+                continue
             for region in op.regions:
                 for block in region.blocks:
                     for argument in block.args:
                         _check_held(argument.type, value_name(argument), argument)
 
 
+def _ops_that_run(op: Operation) -> Iterator[Operation]:
+    """All ops in one, but for those in ops that are taken apart: they are no program's."""
+    yield op
+    if is_compound(op):
+        return
+    for region in op.regions:
+        for block in region.blocks:
+            for inner in block.ops:
+                yield from _ops_that_run(inner)
+
+
+def is_compound(op: Operation) -> bool:
+    """Whether an op of another dialect has a decomposition for its only meaning."""
+    if isinstance(op, TensorOp) or type(op) in KNOWN_OPS:
+        return False
+    return decomposition(op) is not None and meaning(op) is None
+
+
+def in_known_ops(
+    functions: Mapping[str, func.FuncOp], reached: Iterable[func.FuncOp]
+) -> dict[str, func.FuncOp]:
+    """The functions, with copies in place of those that have compound ops."""
+    found = dict(functions)
+    for function in reached:
+        if not any(map(is_compound, function.walk())):
+            continue
+        copy = function.clone()
+        ModuleOp([copy])  # regions are as deep as in a program
+        found[copy.sym_name.data] = copy
+        for block in blocks_inside_out(copy):
+            if block.parent_op() is not None:
+                decompose_block(block, is_compound)
+    return found
+
+
 def _check_op(op: Operation) -> None:
     is_own = isinstance(op, TensorOp) or op.name.split(".")[0] in (*_OWN_DIALECTS, *_BELOW)
-    if is_own or numbers_class(op) in KNOWN_OPS:
+    if is_own or numbers_class(op) in KNOWN_OPS or decomposition(op) is not None:
         return
-    if decomposition(op) is None or meaning(op) is None:
-        hint = ""
-        if has_plugin_rule(type(op)):
-            hint = "; gradir.register_rule gives it decompose and numpy"
-        raise LocatedError(
-            f"{op_name(op)}: neither native code nor the interpreter knows this op{hint}", op
-        )
+    hint = "; gradir.register_rule gives it decompose" if has_plugin_rule(type(op)) else ""
+    raise LocatedError(
+        f"{op_name(op)}: neither native code nor the interpreter knows this op{hint}", op
+    )
 
 
 def _check_held(type_: Attribute, what: str, place: Operation | SSAValue) -> None:

@@ -39,6 +39,7 @@ from gradir.dialects.base.shapes import FLOAT_NAMES, is_float
 from gradir.errors import gradir_errors
 from gradir.forking import in_child, short_lock
 from gradir.nearest import close_names
+from gradir.text.resources import fill_resources, forget_resources
 from gradir.text.source_text import check
 
 MAX_DENSE_ELEMENTS = 1 << 24
@@ -55,6 +56,8 @@ MAX_DIMENSION = (1 << 63) - 1
 
 MAX_ALIAS_SIZE = 1 << 16
 """The most words of an alias after expansion."""
+
+RESOURCE = "dense_resource<"
 
 _TOP_LEVEL_ALIAS = (MLIRTokenKind.HASH_IDENT, MLIRTokenKind.EXCLAMATION_IDENT)
 _OPERATION_START = (
@@ -116,10 +119,15 @@ class LocatingParser(Parser):
     def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
         """Parse the whole input."""
         start = self._current_token.span
+        has_resources = RESOURCE in self.lexer.input.content
+        if has_resources:
+            forget_resources(self.ctx)
         try:
             operations = self._parse_top_level()
         except Exception as error:
             raise _located(error, start) from error
+        if has_resources:
+            fill_resources(operations, self.ctx, self._refuse_op)
         if not operations and not self._allow_empty:
             self.raise_error("expected an operation, got an empty input", start)
         self._refuse_undefined_values(0)
@@ -131,6 +139,12 @@ class LocatingParser(Parser):
         module = ModuleOp(operations)
         module.location = self._location_at(start.start)
         return module
+
+    def _refuse_op(self, op: Operation, message: str) -> NoReturn:
+        place, position = op.location, 0
+        if isinstance(place, FileLineColLoc) and place.filename == self._file:
+            position = self._line_starts[place.line.data - 1] + place.column.data - 1
+        raise ParseError(Span(position, position, self.lexer.input), message)
 
     def _parse_top_level(self) -> list[Operation]:
         operations: list[Operation] = []

@@ -11,7 +11,7 @@ from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 
 from gradir.dialects.base.interfaces import TensorOp
-from gradir.dialects.base.op_rules import Decomposition, decomposition
+from gradir.dialects.base.op_rules import Decomposition, decomposition, is_inactive, vjp_rule
 from gradir.dialects.base.shapes import has_open_types
 from gradir.dialects.base.value import Emitter, Value
 from gradir.passes.analysis.edits import replace_results
@@ -43,8 +43,13 @@ def decompose_block(
 
 
 def is_taken_apart(op: Operation) -> bool:
-    """Whether an op is differentiated by its decomposition, and its shapes are known."""
-    if not (isinstance(op, TensorOp) and op.IS_TAKEN_APART):
+    """Whether an op is differentiated by its decomposition, and its shapes are known.
+
+    So is every op of another dialect that has a decomposition and no derivative.
+    """
+    if isinstance(op, TensorOp):
+        return op.IS_TAKEN_APART and not has_open_types(op)
+    if decomposition(op) is None or vjp_rule(op) is not None or is_inactive(op):
         return False
     return not has_open_types(op)
 

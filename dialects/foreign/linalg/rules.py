@@ -1,0 +1,151 @@
+"""linalg as ops of `array` and `nn`: each op's decomposition, which is also its derivative.
+
+Importing this registers them; `gradir.dialects.foreign.linalg` is imported with the dialect, when
+text has an op of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from xdsl.dialects import arith, linalg
+from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
+from xdsl.ir import Attribute, Block, Operation
+from xdsl.ir.affine import AffineMap
+
+from gradir.dialects.array.cumulative import CumulativeProdOp, CumulativeSumOp
+from gradir.dialects.array.movement import BroadcastToOp, ReshapeOp
+from gradir.dialects.array.reductions import SumOp
+from gradir.dialects.array.statistics import ProdOp
+from gradir.dialects.base.diagnostics import PassError
+from gradir.dialects.base.interfaces import TensorOp
+from gradir.dialects.base.op_rules import register_decomposition
+from gradir.dialects.base.shapes import tensor as tensor_type
+from gradir.dialects.base.value import Value
+from gradir.dialects.foreign.linalg import named
+from gradir.dialects.foreign.linalg.pools import pooled
+from gradir.dialects.foreign.linalg.products import product_of
+from gradir.dialects.foreign.linalg.structured import COMBINERS, Structured, permuted, starts_from
+from gradir.dialects.foreign.linalg.text import ScanOp
+
+Results = Sequence[Value]
+
+
+def _require_tensors(op: Operation) -> None:
+    """PassError for an op on memrefs."""
+    for value in op.operands:
+        if isinstance(value.type, Attribute) and value.type.name == "memref":
+            raise PassError(
+                f"{op.name}: expected tensors, got {value.type}; take the program before "
+                "bufferization",
+                op,
+            )
+
+
+def decomposed(op: Operation, space: Structured) -> Results:
+    """The results of an iteration space: a product, windows, or its body on tensors."""
+    _require_tensors(op)
+    for special in (product_of, pooled):
+        found = special(space)
+        if found is not None:
+            return [found]
+    return space.values()
+
+
+def _structured(op: LinalgStructuredOperation, *operands: Value) -> Results:
+    space = Structured(
+        op,
+        [each.data for each in op.get_indexing_maps()],
+        [each.data.value for each in op.get_iterator_types()],
+        _body(op),
+        operands,
+        len(op.inputs),
+    )
+    return decomposed(op, space)
+
+
+def _body(op: LinalgStructuredOperation) -> Block:
+    if isinstance(op, linalg.PoolingNchwMaxOp):  # xDSL's body does not read the output
+        kind = named.op_class("pooling_nchw_max")
+        return kind.get_hidden_region(op.inputs, op.outputs).block
+    return op.body.block
+
+
+def _fill(op: linalg.FillOp, *operands: Value) -> Results:
+    _require_tensors(op)
+    from gradir.dialects.foreign.linalg.bodies import BodyOnTensors
+
+    [type_] = op.res.types
+    number = op.inputs[0]
+    if isinstance(number.type, TensorType):
+        return [BroadcastToOp.on(operands[0], type=type_)]
+    return [BodyOnTensors(operands[1].emitter, type_.get_shape()).value(number)]
+
+
+def _transpose(op: linalg.TransposeOp, *operands: Value) -> Results:
+    _require_tensors(op)
+    return [permuted(operands[0], list(op.permutation.get_values()))]
+
+
+def _broadcast(op: linalg.BroadcastOp, *operands: Value) -> Results:
+    _require_tensors(op)
+    x, out = operands
+    new = set(op.dimensions.get_values())
+    shape = [1 if d in new else n for d, n in enumerate(out.shape)]
+    return [BroadcastToOp.on(ReshapeOp.on(x, type=tensor_type(shape, x.element)), type=out.type)]
+
+
+def _reduce(op: linalg.ReduceOp, *operands: Value) -> Results:
+    x, _ = operands
+    gone = set(op.dimensions.get_values())
+    rank = len(x.shape)
+    kept = [d for d in range(rank) if d not in gone]
+    identity = AffineMap.identity(rank)
+    maps = [identity, AffineMap(rank, 0, tuple(identity.results[d] for d in kept))]
+    kinds = ["reduction" if d in gone else "parallel" for d in range(rank)]
+    space = Structured(op, maps, kinds, op.region.block, operands, 1)
+    return decomposed(op, space)
+
+
+_RUNNING: dict[type[Operation], type[TensorOp]] = {
+    arith.AddfOp: CumulativeSumOp,
+    arith.AddiOp: CumulativeSumOp,
+    arith.MulfOp: CumulativeProdOp,
+    arith.MuliOp: CumulativeProdOp,
+}
+
+
+def _scan(op: ScanOp, *operands: Value) -> Results:
+    """Running sums or products that start from nothing."""
+    _require_tensors(op)
+    x, _, start = operands
+    join = op.body.block.first_op
+    kind = _RUNNING.get(type(join)) if join is not None else None
+    neutral = COMBINERS[type(join)].neutral if kind is not None and join is not None else {}
+    if kind is None or not starts_from(start.ssa, neutral) or len(list(op.body.block.ops)) != 2:
+        raise PassError(
+            "tm_tensor.scan: expected a sum or a product that starts from its neutral number", op
+        )
+    dim = op.dimension.value.data
+    total = SumOp if kind is CumulativeSumOp else ProdOp
+    return [kind.on(x, axis=dim, exclusive=not op.inclusive.value.data), total.on(x, axis=dim)]
+
+
+_OWN: dict[type[Operation], Callable[..., Any]] = {
+    linalg.FillOp: _fill,
+    linalg.TransposeOp: _transpose,
+    linalg.BroadcastOp: _broadcast,
+    linalg.ReduceOp: _reduce,
+    ScanOp: _scan,
+}
+
+
+def register(classes: Sequence[type[Operation]]) -> None:
+    """Give the dialect's ops their decompositions."""
+    for op_class in classes:
+        if op_class in _OWN:
+            register_decomposition(op_class, _OWN[op_class])
+        elif issubclass(op_class, LinalgStructuredOperation):
+            register_decomposition(op_class, _structured)

@@ -349,9 +349,8 @@ class _PlaceOp(_StatisticOp):
         return [ReshapeOp.on(found, type=type_)]
 
     def decompose(self, x: Value) -> Value:
-        line, axis = reshaped(x, [self.count]), 0
-        if "axis" in self.attributes:
-            line, [axis] = x, self.axes
+        is_along = "axis" in self.attributes
+        line, axis = (x, self.axes[0]) if is_along else (reshaped(x, [self.count]), 0)
         top = BroadcastToOp.on(self.extremum(line, axis), type=line.type)
         found = line.equal(top)
         if is_float(line.element):

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from xdsl.dialects import arith, linalg
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr
+from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Block, SSAValue
 
 import gradir
@@ -27,7 +28,7 @@ def meaning(
     module: gradir.Module, arrays: Sequence[Array], body: Block | None = None
 ) -> list[Array]:
     """The results of the one linalg op of a function that returns them."""
-    op = next(op for op in module.op.walk() if op.name.startswith("linalg.") and op.results)
+    op: Any = next(op for op in module.op.walk() if op.name.startswith("linalg.") and op.results)
     maps = [each.data for each in op.get_indexing_maps()]
     body = body or op.body.block
     extents = extents_of(maps, arrays)

@@ -4,17 +4,17 @@
 an op of them (`gradir/builtin.py`).
 """
 
-from xdsl.dialects import linalg
+from xdsl.dialects.linalg import Linalg as Theirs
 from xdsl.ir import Dialect
 
 from gradir.dialects.foreign.linalg.named import op_classes
 from gradir.dialects.foreign.linalg.rules import register
 from gradir.dialects.foreign.linalg.text import GenericOp, ScanOp, TmTensor
 
-_THEIRS = [op for op in linalg.Linalg.operations if op.name != GenericOp.name]
+_THEIRS = [op for op in Theirs.operations if op.name != GenericOp.name]
 _OURS = [GenericOp, *op_classes(frozenset(op.name for op in _THEIRS))]
 register([*_THEIRS, *_OURS, ScanOp])
 
-Linalg = Dialect("linalg", [*_THEIRS, *_OURS], list(linalg.Linalg.attributes))
+Linalg = Dialect("linalg", [*_THEIRS, *_OURS], list(Theirs.attributes))
 
 __all__ = ["Linalg", "TmTensor"]

@@ -8,22 +8,24 @@ with what the result has so far.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar, cast
 
 from xdsl.builder import Builder
-from xdsl.dialects import arith
+from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import (
     AffineMapAttr,
     AnyFloat,
     ArrayAttr,
     DenseIntElementsAttr,
+    FloatAttr,
     IntegerType,
 )
-from xdsl.dialects.linalg import IteratorTypeAttr, YieldOp
-from xdsl.dialects.linalg.abstract_ops import NamedOperation
+from xdsl.dialects.linalg.abstract_ops import ElementwiseOperation, NamedOperation
+from xdsl.dialects.linalg.attrs import IteratorTypeAttr
+from xdsl.dialects.linalg.ops import YieldOp
 from xdsl.ir import Attribute, BlockArgument, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.irdl import irdl_op_definition, opt_prop_def
@@ -207,15 +209,67 @@ MEANINGS = _meanings()
 
 def op_class(name: str) -> type[NotatedOp]:
     """A class for an op of MEANINGS."""
-    members = {
-        "name": f"linalg.{name}",
-        "__doc__": f"linalg.{name}: `{MEANINGS[name].subscripts.text}`.",
-        "__module__": __name__,
-    }
+    return _class_of(name, NotatedOp, f"linalg.{name}: `{MEANINGS[name].subscripts.text}`.")
+
+
+# Ops element by element.
+
+
+def _square(x: SSAValue) -> SSAValue:
+    return arith.MulfOp(x, x).result
+
+
+def _reciprocal(x: SSAValue) -> SSAValue:
+    one = arith.ConstantOp(FloatAttr(1.0, cast(AnyFloat, x.type))).result
+    return arith.DivfOp(one, x).result
+
+
+def _quotient(x: SSAValue, y: SSAValue) -> SSAValue:
+    kind = arith.DivfOp if isinstance(x.type, AnyFloat) else arith.DivSIOp
+    return kind(x, y).result
+
+
+ELEMENTWISE: dict[str, Callable[..., SSAValue]] = {
+    "div": _quotient,
+    "powf": lambda x, y: math.PowFOp(x, y).result,
+    "abs": lambda x: math.AbsFOp(x).result,
+    "negf": lambda x: arith.NegfOp(x).result,
+    "ceil": lambda x: math.CeilOp(x).result,
+    "floor": lambda x: math.FloorOp(x).result,
+    "round": lambda x: math.RoundOp(x).result,
+    "rsqrt": lambda x: math.RsqrtOp(x).result,
+    "square": _square,
+    "reciprocal": _reciprocal,
+    "tanh": lambda x: math.TanhOp(x).result,
+    "erf": lambda x: math.ErfOp(x).result,
+}
+
+
+class ElementsOp(ElementwiseOperation):
+    """The base of the ops of ELEMENTWISE."""
+
+    @classmethod
+    def get_hidden_region(cls, inputs: Sequence[SSAValue], outputs: Sequence[SSAValue]) -> Region:
+        make = ELEMENTWISE[cls.name.removeprefix("linalg.")]
+
+        @Builder.implicit_region(cls.body_arg_types((*inputs, *outputs)))
+        def region(args: tuple[BlockArgument, ...]) -> None:
+            YieldOp(make(*args[:-1]))
+
+        return region
+
+
+def _class_of(name: str, base: type[Any], doc: str) -> type[Any]:
+    members = {"name": f"linalg.{name}", "__doc__": doc, "__module__": __name__}
     title = "".join(part.title() for part in name.split("_"))
-    return irdl_op_definition(type(f"{title}Op", (NotatedOp,), members))
+    return irdl_op_definition(type(f"{title}Op", (base,), members))
 
 
-def op_classes(taken: frozenset[str]) -> list[type[NotatedOp]]:
+def op_classes(taken: frozenset[str]) -> list[type[Operation]]:
     """A class for each name that is not taken."""
-    return [op_class(name) for name in MEANINGS if f"linalg.{name}" not in taken]
+    made: list[type[Operation]] = []
+    made += [op_class(name) for name in MEANINGS if f"linalg.{name}" not in taken]
+    for name in ELEMENTWISE:
+        if f"linalg.{name}" not in taken:
+            made.append(_class_of(name, ElementsOp, f"linalg.{name}, element by element."))
+    return made

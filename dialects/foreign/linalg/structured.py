@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 
-from xdsl.dialects import arith, linalg, scf
+from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import AffineMapAttr, IndexType, i64
+from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineMap
 

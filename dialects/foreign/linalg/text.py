@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Self, cast
 
-from xdsl.dialects import linalg
 from xdsl.dialects.builtin import ArrayAttr, BoolAttr, IntegerAttr, StringAttr, i64
+from xdsl.dialects.linalg import ops as linalg
+from xdsl.dialects.linalg.attrs import IteratorType, IteratorTypeAttr
 from xdsl.dialects.utils import AbstractYieldOperation
 from xdsl.ir import Attribute, Dialect, SSAValue
 from xdsl.irdl import (
@@ -92,16 +93,16 @@ class GenericOp(linalg.GenericOp):
         return made
 
 
-def _iterator(parser: Parser, kind: Attribute, start: int) -> linalg.IteratorTypeAttr:
-    if isinstance(kind, linalg.IteratorTypeAttr):
+def _iterator(parser: Parser, kind: Attribute, start: int) -> IteratorTypeAttr:
+    if isinstance(kind, IteratorTypeAttr):
         return kind
-    known = {each.value: each for each in linalg.IteratorType}
+    known = {each.value: each for each in IteratorType}
     if not isinstance(kind, StringAttr) or kind.data not in known:
         parser.raise_error(
             f"linalg.generic: expected iterator types {', '.join(known)}, got {kind}",
             *(start, parser.pos),
         )
-    return linalg.IteratorTypeAttr(known[kind.data])
+    return IteratorTypeAttr(known[kind.data])
 
 
 # tm_tensor, torch-mlir's dialect of what linalg cannot say.

@@ -38,8 +38,10 @@ if TYPE_CHECKING:
     from gradir.passes.differentiate.selectors import Selector
     from gradir.passes.gradient.requests import DerivativeRequest
     from gradir.passes.training.append_loss import append_loss
+    from gradir.passes.training.lift_constants import lift_constants
     from gradir.profiling.profile import Profile
     from gradir.profiling.run import profiled
+    from gradir.runtime.constant_arrays import arrays_of
     from gradir.runtime.executable import Executable
     from gradir.text.parser import parse_module
 else:
@@ -55,6 +57,8 @@ else:
     results_of_primal = lazy_function("gradir.explain.watched", "results_of_primal")
     watched = lazy_function("gradir.explain.watched", "watched")
     append_loss = lazy_function("gradir.passes.training.append_loss", "append_loss")
+    arrays_of = lazy_function("gradir.runtime.constant_arrays", "arrays_of")
+    lift_constants = lazy_function("gradir.passes.training.lift_constants", "lift_constants")
     parse_module = lazy_function("gradir.text.parser", "parse_module")
     train_step = lazy_function("gradir.compiler.measured_step", "train_step")
     vmap = lazy_function("gradir.passes.batch.vmap", "vmap")
@@ -207,6 +211,20 @@ class Module:
             append_loss(copy, function, loss, results, into)
 
         return self._after(Step(f"@{function} with its loss", change))
+
+    def lift_constants(self, function: str, elements: int = 2) -> tuple[Module, dict[str, Any]]:
+        """A module whose `@function` takes its constant tensors as further arguments, and these.
+
+        Floating constants of so many elements count, as trained weights of other tools. The arrays
+        stand by the arguments' names, in order. Raises PassError where `@function` is called.
+        """
+        require("function", function, str, "the name of a function")
+        found: dict[str, Any] = {}
+        title = f"constants of @{function} as arguments"
+        made = self._after(
+            Step(title, lambda copy: found.update(lift_constants(copy, function, elements)))
+        )
+        return made, arrays_of(found)
 
     def train_step(
         self,

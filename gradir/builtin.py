@@ -46,6 +46,7 @@ PASSES: dict[str, str] = {
     "gradir-hoist": "gradir.passes.cleanup.hoist:HoistPass",
     "gradir-inline": "gradir.passes.cleanup.inline:InlinePass",
     "gradir-inline-checkpoints": "gradir.passes.recompute.inline_checkpoints:InlineCheckpointsPass",
+    "gradir-lift-constants": "gradir.passes.training.lift_constants:LiftConstantsPass",
     "gradir-lower": "gradir.passes.lower.lower:LowerPass",
     "gradir-outline-checkpoints": (
         "gradir.passes.recompute.outline_checkpoints:OutlineCheckpointsPass"

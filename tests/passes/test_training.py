@@ -285,3 +285,45 @@ def test_errors_have_places_and_libraries_raise_them() -> None:
             "func.func @f(%x: tensor<f64> {grad.inactive}) -> tensor<f64> {\n"
             "  func.return %x : tensor<f64>\n}" + DESCEND
         ).train_step("f")
+
+
+CONSTANTS = """
+func.func @net(%x: tensor<2xf64>) -> tensor<2xf64> {
+  %w = arith.constant dense<[2.0, 3.0]> : tensor<2xf64>
+  %n = arith.constant dense<[1, 2]> : tensor<2xi64>
+  %one = arith.constant dense<1.0> : tensor<1xf64>
+  %z = arith.constant dense<0.5> : tensor<2xf64>
+  %a = arith.mulf %x, %w : tensor<2xf64>
+  %y = arith.addf %a, %z : tensor<2xf64>
+  func.return %y : tensor<2xf64>
+}
+"""
+
+
+def test_constants_become_arguments() -> None:
+    module, weights = gradir.parse(CONSTANTS).lift_constants("net")
+    assert {name: list(values) for name, values in weights.items()} == {
+        "w": [2.0, 3.0],
+        "z": [0.5, 0.5],
+    }
+    x = np.array([1.0, -1.0])
+    [y] = gradir.compile(module, "net")(x, *weights.values())
+    np.testing.assert_array_equal(y, [2.5, -2.5])
+    slope = module.gradient("net", wrt=["w"], mode="vjp")
+    found = gradir.compile(slope, "net_vjp")(x, *weights.values(), np.ones(2))
+    np.testing.assert_array_equal(found[1], x)
+    _, large = gradir.parse(CONSTANTS).lift_constants("net", elements=3)
+    assert large == {}
+    by_pass = gradir.parse(CONSTANTS).run_passes("gradir-lift-constants{function=net}")
+    assert str(by_pass) == str(module)
+
+
+def test_constants_of_a_function_that_is_called() -> None:
+    caller = """
+func.func @main(%x: tensor<2xf64>) -> tensor<2xf64> {
+  %y = func.call @net(%x) : (tensor<2xf64>) -> tensor<2xf64>
+  func.return %y : tensor<2xf64>
+}
+"""
+    with pytest.raises(PassError, match="@net is called here, without the constants"):
+        gradir.parse(CONSTANTS + caller).lift_constants("net")

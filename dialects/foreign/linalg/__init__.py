@@ -9,11 +9,11 @@ from xdsl.ir import Dialect
 
 from gradir.dialects.foreign.linalg.named import op_classes
 from gradir.dialects.foreign.linalg.rules import register
-from gradir.dialects.foreign.linalg.text import GenericOp, ScanOp, TmTensor
+from gradir.dialects.foreign.linalg.text import GenericOp, RunningOp, TmTensor
 
 _THEIRS = [op for op in Theirs.operations if op.name != GenericOp.name]
 _OURS = [GenericOp, *op_classes(frozenset(op.name for op in _THEIRS))]
-register([*_THEIRS, *_OURS, ScanOp])
+register([*_THEIRS, *_OURS, RunningOp])
 
 Linalg = Dialect("linalg", [*_THEIRS, *_OURS], list(Theirs.attributes))
 

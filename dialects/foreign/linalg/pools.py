@@ -13,7 +13,7 @@ from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.base.shapes import is_float
 from gradir.dialects.base.value import Value
 from gradir.dialects.foreign.linalg.products import (
-    Window,
+    SlidingSubscript,
     cut_to_windows,
     window_of,
 )
@@ -66,9 +66,9 @@ def pooled(space: Structured) -> Value | None:
     return space.joined(0, reduction, y)
 
 
-def _axes(space: Structured, number: int) -> tuple[list[Window] | None, list[int]]:
+def _axes(space: Structured, number: int) -> tuple[list[SlidingSubscript] | None, list[int]]:
     """The windows of an input, and each axis's dimension: of a window, its place."""
-    windows: list[Window] = []
+    windows: list[SlidingSubscript] = []
     dims: list[int] = []
     for expression in space.maps[number].results:
         if isinstance(expression, AffineDimExpr):
@@ -86,7 +86,7 @@ def _axes(space: Structured, number: int) -> tuple[list[Window] | None, list[int
 Kernel = Sequence[int]
 
 
-def _largest(x: Value, windows: Sequence[Window], kernel: Kernel) -> Value | None:
+def _largest(x: Value, windows: Sequence[SlidingSubscript], kernel: Kernel) -> Value | None:
     return _MAX[len(windows)].on(
         x,
         kernel=list(kernel),
@@ -95,12 +95,12 @@ def _largest(x: Value, windows: Sequence[Window], kernel: Kernel) -> Value | Non
     )
 
 
-def _smallest(x: Value, windows: Sequence[Window], kernel: Kernel) -> Value | None:
+def _smallest(x: Value, windows: Sequence[SlidingSubscript], kernel: Kernel) -> Value | None:
     found = _largest(-x, windows, kernel)
     return None if found is None else -found
 
 
-def _sum(x: Value, windows: Sequence[Window], kernel: Kernel) -> Value | None:
+def _sum(x: Value, windows: Sequence[SlidingSubscript], kernel: Kernel) -> Value | None:
     if any(w.dilation != 1 for w in windows):
         return None
     strides = [w.stride for w in windows]
@@ -108,5 +108,5 @@ def _sum(x: Value, windows: Sequence[Window], kernel: Kernel) -> Value | None:
     return mean * prod(kernel)
 
 
-Pool = Callable[[Value, Sequence[Window], Kernel], Value | None]
+Pool = Callable[[Value, Sequence[SlidingSubscript], Kernel], Value | None]
 _POOLS: dict[type[TensorOp], Pool] = {MaxOp: _largest, MinOp: _smallest, SumOp: _sum}

@@ -122,7 +122,7 @@ def _plain(expressions: Sequence[AffineExpr]) -> list[int] | None:
 
 
 @dataclass(frozen=True)
-class Window:
+class SlidingSubscript:
     """A subscript `place * stride + step * dilation`: dimensions of the result and the kernel."""
 
     place: int
@@ -139,7 +139,7 @@ class Roles:
     groups: list[int]
     channels: list[int]
     filters: list[int]
-    windows: list[Window]
+    windows: list[SlidingSubscript]
 
 
 def convolution(space: Structured, pair: tuple[Factor, Factor]) -> Value | None:
@@ -155,7 +155,7 @@ def _roles(space: Structured, x: int, weight: int) -> Roles | None:
     kernel = _plain(space.maps[weight].results)
     if kernel is None or len(set(kernel)) < len(kernel):
         return None
-    windows: list[Window] = []
+    windows: list[SlidingSubscript] = []
     plain: list[int] = []
     for expression in space.maps[x].results:
         if isinstance(expression, AffineDimExpr):
@@ -182,7 +182,7 @@ def _roles(space: Structured, x: int, weight: int) -> Roles | None:
     return roles if sorted(known) == list(range(len(space.extents))) else None
 
 
-def window_of(expression: AffineExpr, reduced: set[int]) -> Window | None:
+def window_of(expression: AffineExpr, reduced: set[int]) -> SlidingSubscript | None:
     """The window of a subscript; None where it is another."""
     if not _is(expression, AffineBinaryOpKind.Add):
         return None
@@ -196,7 +196,7 @@ def window_of(expression: AffineExpr, reduced: set[int]) -> Window | None:
     if len(places) != 1 or len(steps) != 1:
         return None
     (place, stride), (step, dilation) = places[0], steps[0]
-    return Window(place, step, stride, dilation) if min(stride, dilation) > 0 else None
+    return SlidingSubscript(place, step, stride, dilation) if min(stride, dilation) > 0 else None
 
 
 def _scaled(expression: AffineExpr) -> tuple[int, int] | None:
@@ -260,7 +260,7 @@ def _x_axes(space: Structured, number: int, order: Sequence[int]) -> list[int]:
     return inverse_order(owners, order)
 
 
-def cut_to_windows(x: Value, windows: Sequence[Window], extents: Sequence[int]) -> Value:
+def cut_to_windows(x: Value, windows: Sequence[SlidingSubscript], extents: Sequence[int]) -> Value:
     """x without the rows that no window reads: the last may leave some over."""
     from gradir.dialects.array.slicing import SliceOp
 

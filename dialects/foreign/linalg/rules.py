@@ -29,7 +29,7 @@ from gradir.dialects.foreign.linalg import named
 from gradir.dialects.foreign.linalg.pools import pooled
 from gradir.dialects.foreign.linalg.products import product_of
 from gradir.dialects.foreign.linalg.structured import COMBINERS, Structured, permuted, starts_from
-from gradir.dialects.foreign.linalg.text import ScanOp
+from gradir.dialects.foreign.linalg.text import RunningOp
 
 Results = Sequence[Value]
 
@@ -118,7 +118,7 @@ _RUNNING: dict[type[Operation], type[TensorOp]] = {
 }
 
 
-def _scan(op: ScanOp, *operands: Value) -> Results:
+def _scan(op: RunningOp, *operands: Value) -> Results:
     """Running sums or products that start from nothing."""
     _require_tensors(op)
     x, _, start = operands
@@ -139,7 +139,7 @@ _OWN: dict[type[Operation], Callable[..., Any]] = {
     linalg.TransposeOp: _transpose,
     linalg.BroadcastOp: _broadcast,
     linalg.ReduceOp: _reduce,
-    ScanOp: _scan,
+    RunningOp: _scan,
 }
 
 

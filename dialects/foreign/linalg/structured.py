@@ -68,7 +68,7 @@ _OF_BOOLS: dict[type[Operation], Combiner] = {
 
 
 @dataclass(frozen=True)
-class Reduction:
+class JoinedOutput:
     """An output that a body reduces: `op` joins `number` to what came before."""
 
     op: Operation
@@ -190,7 +190,7 @@ class Structured:
         place = self._place_of_extremum(reductions)
         return self._folded() if place is None else place
 
-    def reduction(self, k: int) -> Reduction | None:
+    def reduction(self, k: int) -> JoinedOutput | None:
         """How an output is reduced; None where the body does not say it in one op."""
         value, own = self.yielded[k], self.output_arguments[k]
         op = value.owner
@@ -204,9 +204,9 @@ class Structured:
             return None
         if reads(self.body, others[0]) & set(self.output_arguments):
             return None
-        return Reduction(op, others[0], combiner)
+        return JoinedOutput(op, others[0], combiner)
 
-    def _reduced(self, reductions: Sequence[Reduction]) -> list[Value]:
+    def _reduced(self, reductions: Sequence[JoinedOutput]) -> list[Value]:
         tensors = self.tensors()
         found: list[Value] = []
         for k, each in enumerate(reductions):
@@ -214,7 +214,7 @@ class Structured:
             found.append(self.joined(k, each, reduced_along(whole, self.reduced, each.combiner)))
         return found
 
-    def joined(self, k: int, reduction: Reduction, value: Value) -> Value:
+    def joined(self, k: int, reduction: JoinedOutput, value: Value) -> Value:
         """A reduced value over the kept dimensions, joined to what the output starts from."""
         value = self.placed(value, k, self.kept)
         start = self.outputs[k]
@@ -222,7 +222,7 @@ class Structured:
             return value
         return on_tensors(type(reduction.op), start, value)
 
-    def _place_of_extremum(self, reductions: Sequence[Reduction | None]) -> list[Value] | None:
+    def _place_of_extremum(self, reductions: Sequence[JoinedOutput | None]) -> list[Value] | None:
         """The results of a body that finds an extremum along one dimension, and its place."""
         if len(self.yielded) != 2 or len(self.reduced) != 1 or reductions[0] is None:
             return None
@@ -242,7 +242,7 @@ class Structured:
         place = body.converted(place, place_start.element)
         return [value, self.placed(place, 1, self.kept)]
 
-    def _selects_place(self, first: Reduction, dim: int) -> bool:
+    def _selects_place(self, first: JoinedOutput, dim: int) -> bool:
         """Whether the second value is the iteration where a strictly better number came."""
         select = self.yielded[1].owner
         if not isinstance(select, arith.SelectOp):

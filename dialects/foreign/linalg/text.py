@@ -109,7 +109,7 @@ def _iterator(parser: Parser, kind: Attribute, start: int) -> IteratorTypeAttr:
 
 
 @irdl_op_definition
-class ScanYieldOp(AbstractYieldOperation[Attribute]):
+class RunningYieldOp(AbstractYieldOperation[Attribute]):
     """Ends the body of a scan."""
 
     name = "tm_tensor.yield"
@@ -117,7 +117,7 @@ class ScanYieldOp(AbstractYieldOperation[Attribute]):
 
 
 @irdl_op_definition
-class ScanOp(IRDLOperation):
+class RunningOp(IRDLOperation):
     """Running sums and the like along a dimension: all of them, and the last."""
 
     name = "tm_tensor.scan"
@@ -167,4 +167,4 @@ class ScanOp(IRDLOperation):
             raise VerifyException("tm_tensor.scan: expected one input, two outputs, two results")
 
 
-TmTensor = Dialect("tm_tensor", [ScanOp, ScanYieldOp], [])
+TmTensor = Dialect("tm_tensor", [RunningOp, RunningYieldOp], [])

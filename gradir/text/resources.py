@@ -12,7 +12,6 @@ from functools import partial
 from math import prod
 from typing import Any, NoReturn
 
-import numpy as np
 from xdsl.context import Context
 from xdsl.dialect_interfaces.op_asm import OpAsmDialectInterface
 from xdsl.dialects.builtin import (
@@ -74,7 +73,7 @@ def _elements(
     if len(data) != size:
         refuse(f"dense_resource<{key}>: expected {size} bytes for {type_}, got {len(data)}")
     if element == i1:
-        return DenseIntOrFPElementsAttr.from_list(type_, np.frombuffer(data, np.int8).tolist())
+        return DenseIntOrFPElementsAttr.from_list(type_, [int(byte != 0) for byte in data])
     return DenseIntOrFPElementsAttr(type_, BytesAttr(data))
 
 

@@ -40,6 +40,12 @@ from gradir.text.printer import FaithfulPrinter, FaithfulTarget
 from gradir.text.source_text import decode
 from gradir.tools.closed_output import drop_output
 from gradir.tools.expected_diagnostics import compare, expectations
+from gradir.tools.mlir_options import (
+    Dumps,
+    add_mlir_options,
+    in_own_spelling,
+    require_roundtrip,
+)
 from gradir.tools.native_targets import AssemblyTarget, LlvmTextTarget
 from gradir.tools.plugin_option import load_plugins, plugin_option
 from gradir.universe import installed_universes
@@ -64,6 +70,7 @@ class GradirOpt(xDSLOptMain):
         self.sources = Sources()
         self.current_pass: str | None = None
         self.pass_start = 0.0
+        self.dumps: Dumps | None = None
         super().__init__("Differentiate, transform and print programs in MLIR syntax.", args)
 
     # Registration
@@ -79,7 +86,9 @@ class GradirOpt(xDSLOptMain):
     def register_all_targets(self) -> None:
         """Register gradir's, xDSL's and the plugins' output formats; an earlier one keeps its
         name."""
-        self.available_targets["mlir"] = lambda: FaithfulTarget
+        self.available_targets["mlir"] = lambda: FaithfulTarget.eliding(
+            self.args.mlir_elide_elementsattrs_if_larger
+        )
         self.available_targets["llvm"] = lambda: LlvmTextTarget
         self.available_targets["asm"] = lambda: AssemblyTarget
         for universe in installed_universes():
@@ -103,11 +112,7 @@ class GradirOpt(xDSLOptMain):
             default=argparse.SUPPRESS,
             help="As -p, in mlir-opt's spelling: 'builtin.module(gradir-simplify,cse)'",
         )
-        arg_parser.add_argument(
-            "--mlir-print-ir-after-all",
-            action="store_true",
-            help="Print the program after each pass on standard error, as mlir-opt does",
-        )
+        add_mlir_options(arg_parser)
         arg_parser.add_argument(
             "--list-passes",
             action="store_true",
@@ -145,9 +150,13 @@ class GradirOpt(xDSLOptMain):
 
     def run(self) -> int:
         """Process every chunk of the input; 0 if all went well, else 1."""
-        if self.args.list_passes:
-            print(self._pass_list())
+        if self.args.list_passes or self.args.show_dialects:
+            names = sorted(self.ctx.registered_dialect_names)
+            print(self._pass_list() if self.args.list_passes else "\n".join(names))
             return 0
+        if self.args.dump_pass_pipeline:
+            passes = ",".join(str(each.pipeline_pass_spec()) for each in self.pipeline.passes)
+            print(f"Pass Manager: builtin.module({passes})", file=sys.stderr)
         chunks = self._read_chunks()
         output: IO[str] = sys.stdout if self._writes_to_standard_output() else StringIO()
         succeeded = True
@@ -216,8 +225,8 @@ class GradirOpt(xDSLOptMain):
                 self.current_pass = None
                 if self.args.explain_saved:
                     return self._explained(module), []
-                self.pipeline.apply(self.ctx, module)
-                return self.output_resulting_program(module), []
+                self._apply(module)
+                return self._output(module), []
         except ShrinkException:
             raise
         except GradirError as error:
@@ -232,6 +241,24 @@ class GradirOpt(xDSLOptMain):
             self._trace()
             return None, [Diagnostic("error", self._internal_error(error))]
 
+    def _apply(self, module: ModuleOp) -> None:
+        """Run the pipeline, with the dumps that are asked for."""
+        self.dumps = Dumps(self.args)
+        try:
+            self.pipeline.apply(self.ctx, module)
+        except Exception:
+            self.dumps.failed(self.current_pass, module)
+            raise
+
+    def _output(self, module: ModuleOp) -> str:
+        text = self.output_resulting_program(module)
+        if self.args.verify_roundtrip:
+            require_roundtrip(text, self._read_again)
+        return text
+
+    def _read_again(self, text: str) -> str:
+        return self.output_resulting_program(parse_module(text, "<output>", self.ctx))
+
     def _between_passes(
         self, previous: ModulePass | None, module: ModuleOp, following: ModulePass | None
     ) -> None:
@@ -240,10 +267,11 @@ class GradirOpt(xDSLOptMain):
             print(f"Pass {previous.name} took {seconds} seconds", file=sys.stderr)
         if not self.args.disable_verify:
             verify(module)
-        if previous is not None and self.args.mlir_print_ir_after_all:
-            print(f"// -----// IR Dump After {previous.name} //----- //", file=sys.stderr)
-            FaithfulPrinter(stream=sys.stderr).print_op(module)
-            print("\n", file=sys.stderr)
+        if self.dumps is not None:
+            if previous is not None:
+                self.dumps.after(previous.name, module)
+            if following is not None:
+                self.dumps.before(following.name, module)
         if previous and following and self.args.print_between_passes:
             print(f"IR after {previous.name}:")
             FaithfulPrinter(stream=sys.stdout).print_op(module)
@@ -356,7 +384,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(argv: Sequence[str] | None) -> int:
     try:
         load_plugins(argv)
-        driver = GradirOpt(argv)
+        arguments = sys.argv[1:] if argv is None else argv
+        driver = GradirOpt(in_own_spelling(arguments, registry.passes()))
         code = driver.run()
         sys.stdout.flush()
         return code

@@ -7,7 +7,7 @@ results; in dense constants the signs of mixed zeros, and the bits of nans.
 from __future__ import annotations
 
 from io import StringIO
-from typing import IO, cast
+from typing import IO, ClassVar, cast
 
 from xdsl.context import Context
 from xdsl.dialects import scf
@@ -34,7 +34,12 @@ def program_text(op: Operation) -> str:
 
 
 class FaithfulPrinter(Printer):
-    """A printer of text that parses back to the same program."""
+    """A printer of text that parses back to the same program.
+
+    With `largest_constant`, constants of more elements are left out, and it does not.
+    """
+
+    largest_constant: int | None = None
 
     def print_region(
         self,
@@ -57,6 +62,10 @@ class FaithfulPrinter(Printer):
             super().print_attribute(attribute)
             return
         constant = cast(DenseIntOrFPElementsAttr, attribute)
+        if self._is_left_out(constant):
+            self.print_string("dense_resource<__elided__> : ")
+            self.print_attribute(constant.get_type())
+            return
         said = _first_of(constant) if is_splat(constant) else constant
         if _is_said(said):
             said.print_without_type(self)
@@ -64,6 +73,10 @@ class FaithfulPrinter(Printer):
         else:
             self.print_string(f'dense<"0x{constant.data.data.hex().upper()}"> : ')
         self.print_attribute(constant.get_type())
+
+    def _is_left_out(self, constant: DenseIntOrFPElementsAttr) -> bool:
+        most = self.largest_constant
+        return most is not None and len(constant) > most and not is_splat(constant)
 
 
 def _first_of(splat: DenseIntOrFPElementsAttr) -> DenseIntOrFPElementsAttr:
@@ -94,6 +107,14 @@ class _HighlightingPrinter(FaithfulPrinter, SyntaxPrinter):
 class FaithfulTarget(MLIRTarget):
     """The output format `mlir` of gradir-opt."""
 
+    largest_constant: ClassVar[int | None] = None
+    """See FaithfulPrinter. It is the class's, since targets are made of xdsl-opt's options."""
+
+    @classmethod
+    def eliding(cls, largest: int | None) -> type[FaithfulTarget]:
+        """The format with constants of at most so many elements."""
+        return cls if largest is None else type(cls.__name__, (cls,), {"largest_constant": largest})
+
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
         """Write a module to a stream."""
         printer = (_HighlightingPrinter if self.syntax_highlight else FaithfulPrinter)(
@@ -102,6 +123,7 @@ class FaithfulTarget(MLIRTarget):
             print_properties_as_attributes=self.print_properties_as_attributes,
             print_debuginfo=self.print_debuginfo,
         )
+        printer.largest_constant = self.largest_constant
         printer.print_op(module)
         printer.print_metadata(ctx.loaded_dialects)
         print("\n", file=output)

@@ -137,6 +137,7 @@ _LAZY = {
     "map": "gradir.frontends.transforms.scans",
     "switch": "gradir.frontends.transforms.branches",
     "fori_loop": "gradir.frontends.transforms.flow",
+    "function_of": "gradir.frontends.transforms.function_of",
     "scan": "gradir.frontends.transforms.flow",
     "while_loop": "gradir.frontends.transforms.flow",
 }
@@ -184,6 +185,7 @@ if TYPE_CHECKING:
     from gradir.frontends.transforms.flow import fori_loop as fori_loop
     from gradir.frontends.transforms.flow import scan as scan
     from gradir.frontends.transforms.flow import while_loop as while_loop
+    from gradir.frontends.transforms.function_of import function_of as function_of
     from gradir.frontends.transforms.jacobians import hessian as hessian
     from gradir.frontends.transforms.jacobians import jacfwd as jacfwd
     from gradir.frontends.transforms.jacobians import jacobian as jacobian

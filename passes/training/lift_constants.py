@@ -6,24 +6,27 @@ differentiated and trained. Their values are returned, for the caller to pass.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
-    ArrayAttr,
     DenseIntOrFPElementsAttr,
-    DictionaryAttr,
     FunctionType,
     ModuleOp,
+    StringAttr,
 )
 from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
 
+from gradir.dialects.base.attribute_names import NAME_ATTRIBUTE
 from gradir.dialects.base.diagnostics import PassError
 from gradir.dialects.base.shapes import element_count, element_of, is_float, is_tensor
 from gradir.passes.analysis.call_graph import called_name, calls_in
 from gradir.passes.analysis.edits import replace_results
+from gradir.passes.analysis.signature import argument_attributes, set_argument_attributes
 from gradir.passes.training.calls import callable_named
 
 TITLE = "gradir-lift-constants"
@@ -43,7 +46,8 @@ def lift_constants(
             raise PassError(f"{TITLE}: @{function} is called here, without the constants", call)
     block = target.body.block
     found: dict[str, DenseIntOrFPElementsAttr] = {}
-    taken = {a.name_hint for a in block.args}
+    given = argument_attributes(target)
+    taken = {a.name_hint for a in block.args} | {_name_in(each) for each in given}
     for op in list(target.walk()):
         value = op.value if isinstance(op, arith.ConstantOp) else None
         if not isinstance(op, arith.ConstantOp) or not _is_wanted(value, elements):
@@ -54,8 +58,14 @@ def lift_constants(
         argument.name_hint = name
         found[name] = value
         replace_results(op, [argument])
-    _add_to_signature(target, len(found))
+    if found:
+        _add_to_signature(target, found)
     return found
+
+
+def _name_in(attributes: Mapping[str, Attribute]) -> str | None:
+    found = attributes.get(NAME_ATTRIBUTE)
+    return found.data if isinstance(found, StringAttr) else None
 
 
 def _is_wanted(value: object, elements: int) -> bool:
@@ -74,12 +84,13 @@ def _free_name(name: str, taken: set[str | None]) -> str:
     return free
 
 
-def _add_to_signature(function: FuncOp, count: int) -> None:
+def _add_to_signature(function: FuncOp, names: Iterable[str]) -> None:
+    """The arguments' types, and names that selectors find; names of values have no numbers."""
+    attributes = argument_attributes(function)
     types = [a.type for a in function.body.block.args]
     function.function_type = FunctionType.from_lists(types, list(function.function_type.outputs))
-    if function.arg_attrs is not None:
-        none = [DictionaryAttr({})] * count
-        function.arg_attrs = ArrayAttr([*function.arg_attrs, *none])
+    named = [{NAME_ATTRIBUTE: StringAttr(name)} for name in names]
+    set_argument_attributes(function, [*attributes, *named])
 
 
 @dataclass(frozen=True)

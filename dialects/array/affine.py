@@ -19,6 +19,7 @@ from xdsl.utils.exceptions import VerifyException
 from gradir.dialects.array.joining import pad_value
 from gradir.dialects.base.access import Access, Row, access_of, dim_row
 from gradir.dialects.base.attributes import flag, number
+from gradir.dialects.base.batch import Batch
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.rounding import rounded
@@ -94,6 +95,16 @@ class _AffineOp(TensorOp):
         if found.data.num_symbols:
             raise VerifyException("map must have no symbols")
         return access
+
+    def vmap(self, batch: Batch) -> Sequence[Value]:
+        """The op with one more loop in front, which is the first subscript."""
+        access = self.access
+        rank = access.num_dims + 1
+        rows = [Row((0, *row.coefficients), row.constant) for row in access.rows]
+        wider = Access(rank, (dim_row(rank, 0, 1, 0), *rows))
+        return batch.same_op(
+            batch.operands, batch.result_types(), map=AffineMapAttr(wider.to_map())
+        )
 
     def places(self, bounds: Sequence[int], shape: Sequence[int]) -> tuple[Any, Any]:
         """Where the grid's places are inside of an array, and the elements' numbers there."""

@@ -1,13 +1,15 @@
-"""Vectorization of the `tensor` ops that change numbers into tensors and back."""
+"""Vectorization of `tensor` ops: numbers into tensors and back, slices."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from xdsl.dialects import tensor
+from xdsl.dialects.builtin import DenseArrayBase, i64
 from xdsl.ir import Operation
 
 from gradir.dialects.array.movement import BroadcastToOp, reshaped
+from gradir.dialects.base.attributes import integers_of
 from gradir.dialects.base.batch import Batch
 from gradir.dialects.base.op_rules import register_vmap
 from gradir.dialects.base.shapes import is_tensor, shape_of
@@ -26,6 +28,36 @@ def _splat(op: tensor.SplatOp, batch: Batch) -> Sequence[Value]:
     return [BroadcastToOp.on(column, type=type_)]
 
 
+Slice = tensor.ExtractSliceOp | tensor.InsertSliceOp
+
+
+def _slice(op: Slice, batch: Batch) -> Sequence[Value] | None:
+    """The slice of all rows, where its places are the same in each."""
+    tensors = 2 if isinstance(op, tensor.InsertSliceOp) else 1
+    if any(batch.has_rows[tensors:]):
+        return None
+    [type_] = batch.result_types()
+    changed = {
+        f"static_{name}": DenseArrayBase.from_list(i64, [first, *integers_of(given)])
+        for name, first, given in (
+            ("offsets", 0, op.static_offsets),
+            ("sizes", batch.size, op.static_sizes),
+            ("strides", 1, op.static_strides),
+        )
+    }
+    operands = [batch.with_rows(k) for k in range(tensors)] + [*batch.operands[tensors:]]
+    made = type(op).create(
+        operands=[o.ssa for o in operands],
+        result_types=[type_],
+        attributes=op.attributes,
+        properties=op.properties | changed,
+    )
+    emitter = batch.operands[0].emitter
+    return [emitter.value(emitter.insert(made).results[0])]
+
+
 register_vmap(tensor.ExtractOp, _number)
+register_vmap(tensor.ExtractSliceOp, _slice)
+register_vmap(tensor.InsertSliceOp, _slice)
 register_vmap(tensor.FromElementsOp, _number)
 register_vmap(tensor.SplatOp, _splat)

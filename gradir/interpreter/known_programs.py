@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import cast
 
 from xdsl.dialects import arith, func, scf
-from xdsl.dialects.builtin import MemRefType, ModuleOp, TensorType
+from xdsl.dialects.builtin import MemRefType, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from gradir.dialects.base.diagnostics import LocatedError, op_name, value_name
@@ -23,8 +23,7 @@ from gradir.dialects.grad.tape import TapeType
 from gradir.interpreter.control_flow import REGION_OPS, TENSOR_OPS
 from gradir.interpreter.numbers import NUMBER_OPS
 from gradir.interpreter.tape import TAPE_OPS
-from gradir.passes.cleanup.dead_code import blocks_inside_out
-from gradir.passes.cleanup.decompose import decompose_block
+from gradir.passes.cleanup.decompose import without_compounds
 
 KNOWN_OPS: frozenset[type[Operation]] = frozenset(
     {
@@ -80,17 +79,8 @@ def in_known_ops(
     functions: Mapping[str, func.FuncOp], reached: Iterable[func.FuncOp]
 ) -> dict[str, func.FuncOp]:
     """The functions, with copies in place of those that have compound ops."""
-    found = dict(functions)
-    for function in reached:
-        if not any(map(is_compound, function.walk())):
-            continue
-        copy = function.clone()
-        ModuleOp([copy])  # regions are as deep as in a program
-        found[copy.sym_name.data] = copy
-        for block in blocks_inside_out(copy):
-            if block.parent_op() is not None:
-                decompose_block(block, is_compound)
-    return found
+    apart = {f.sym_name.data: without_compounds(f, is_compound) for f in reached}
+    return {**functions, **apart}
 
 
 def _check_op(op: Operation) -> None:

@@ -28,6 +28,7 @@ from gradir.passes.analysis.call_graph import called_name
 from gradir.passes.analysis.signature import argument_attributes
 from gradir.passes.batch.batcher import Batcher, NoRows
 from gradir.passes.batch.spread import Spread
+from gradir.passes.cleanup.decompose import is_only_apart, without_compounds
 from gradir.passes.differentiate.derived import function_around
 from gradir.passes.differentiate.program import ModuleFunctions
 from gradir.passes.differentiate.selectors import Selector, argument_or_name
@@ -75,6 +76,7 @@ class FunctionsOnRows:
         self, source: FuncOp, rows: Sequence[bool], all_results: bool, ending: str
     ) -> OnRows:
         """A function with rows in some arguments, and in all results if asked for."""
+        source = without_compounds(source, is_only_apart)
         block = self.program.block(source)
         spread = Spread(self.callee_rows)
         spread.values.update(a for a, has in zip(block.args, rows, strict=True) if has)

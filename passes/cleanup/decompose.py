@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 
@@ -43,15 +44,30 @@ def decompose_block(
 
 
 def is_taken_apart(op: Operation) -> bool:
-    """Whether an op is differentiated by its decomposition, and its shapes are known.
-
-    So is every op of another dialect that has a decomposition and no derivative.
-    """
+    """Whether an op is differentiated by its decomposition, and its shapes are known."""
     if isinstance(op, TensorOp):
         return op.IS_TAKEN_APART and not has_open_types(op)
-    if decomposition(op) is None or vjp_rule(op) is not None or is_inactive(op):
+    return is_only_apart(op) and not has_open_types(op)
+
+
+def is_only_apart(op: Operation) -> bool:
+    """Whether an op of another dialect has a decomposition, and no derivative of its own."""
+    if isinstance(op, TensorOp) or decomposition(op) is None:
         return False
-    return not has_open_types(op)
+    return vjp_rule(op) is None and not is_inactive(op)
+
+
+def without_compounds(function: FuncOp, wanted: Callable[[Operation], bool]) -> FuncOp:
+    """A function without the wanted ops: a copy in a module of its own, or itself without any."""
+    if not any(map(wanted, function.walk())):
+        return function
+    copy = function.clone()
+    copy.location = function.location
+    ModuleOp([copy])  # regions are as deep as in a program
+    for block in blocks_inside_out(copy):
+        if block.parent_op() is not None:  # an op may have gone with the blocks in it
+            decompose_block(block, wanted)
+    return copy
 
 
 def _decompose_op(block: Block, op: Operation, apart: Decomposition) -> Operation | None:

@@ -89,7 +89,7 @@ def test_wrong_calls() -> None:
         net(np.ones((2, 3), np.float32))
     with pytest.raises(TraceError, match="net is called with 0 arguments: missing a required"):
         net()
-    with pytest.raises(TraceError, match="net is called with .* unexpected keyword argument"):
+    with pytest.raises(TraceError, match=r"net is called with .* unexpected keyword argument"):
         net(np.ones((4, 3), np.float32), y=1)
     with pytest.raises(ArgumentTypeError, match="x: expected an array"):
         net("text")
@@ -113,3 +113,62 @@ def test_modules_that_are_refused() -> None:
         gradir.function_of(gradir.parse(text))
     with pytest.raises(ArgumentError, match=r"module: expected a gradir\.Module"):
         gradir.function_of(POWER, "power")  # pyrefly: ignore
+
+
+LINEAR = """
+func.func @f(%x: tensor<3xf64>, %w: tensor<3x2xf64>) -> tensor<2xf64> {
+  %zero = arith.constant 0.0 : f64
+  %e = tensor.empty() : tensor<2xf64>
+  %z = linalg.fill ins(%zero : f64) outs(%e : tensor<2xf64>) -> tensor<2xf64>
+  %y = linalg.vecmat ins(%x, %w : tensor<3xf64>, tensor<3x2xf64>)
+      outs(%z : tensor<2xf64>) -> tensor<2xf64>
+  func.return %y : tensor<2xf64>
+}
+"""
+
+
+def test_linalg_on_rows() -> None:
+    """Rows of a product are one product, not a loop."""
+    f = gradir.function_of(gradir.parse(LINEAR))
+    random = np.random.default_rng(0)
+    x, w = random.normal(size=(5, 3)), random.normal(size=(3, 2))
+    on_rows = gradir.jit(gradir.vmap(lambda x: f(x, w)))
+    np.testing.assert_allclose(on_rows(x), x @ w, rtol=1e-12)
+    names = {op.name for op in on_rows.lower(x).module.op.walk()}
+    assert "scf.for" not in names
+
+
+SLICES = """
+func.func @f(%x: tensor<4x3xf64>, %y: tensor<2x2xf64>, %k: index) -> tensor<4x3xf64> {
+  %s = tensor.extract_slice %x[%k, 0] [2, 2] [1, 2] : tensor<4x3xf64> to tensor<2x2xf64>
+  %p = arith.mulf %s, %y : tensor<2x2xf64>
+  %r = tensor.insert_slice %p into %x[1, 1] [2, 2] [2, 1]
+      : tensor<2x2xf64> into tensor<4x3xf64>
+  func.return %r : tensor<4x3xf64>
+}
+"""
+
+
+@pytest.mark.parametrize("of_rows", [(0, None), (0, 0), (None, 0)])
+@pytest.mark.parametrize("place_has_rows", [False, True])
+def test_slices_on_rows(of_rows: tuple[int | None, ...], place_has_rows: bool) -> None:
+    f = gradir.function_of(gradir.parse(SLICES))
+    random = np.random.default_rng(0)
+    x, y = (
+        random.normal(size=(5, *shape) if axis == 0 else shape)
+        for axis, shape in zip(of_rows, [(4, 3), (2, 2)], strict=True)
+    )
+    k = np.array([0, 1, 2, 1, 0]) if place_has_rows else np.array(1)
+    axes = (*of_rows, 0 if place_has_rows else None)
+    on_rows = gradir.jit(gradir.vmap(f, axes))
+
+    def row(array: np.ndarray, axis: int | None, n: int) -> np.ndarray:
+        return array if axis is None else array[n]
+
+    expected = [
+        f(*(row(a, axis, n) for a, axis in zip((x, y, k), axes, strict=True))) for n in range(5)
+    ]
+    np.testing.assert_array_equal(on_rows(x, y, k), expected)
+    if not place_has_rows:
+        names = {op.name for op in on_rows.lower(x, y, k).module.op.walk()}
+        assert "scf.for" not in names

@@ -392,6 +392,13 @@ def inverse_order(axes: Sequence[int], order: Sequence[int]) -> list[int]:
 
 def read(value: Value, map_: AffineMap, extents: Sequence[int]) -> Value:
     """value[map(i)] for all places i of a space."""
+    is_unit = [
+        isinstance(e, AffineConstantExpr) and e.value == 0 and n == 1
+        for e, n in zip(map_.results, value.shape, strict=True)
+    ]
+    rest = [e for e, unit in zip(map_.results, is_unit, strict=True) if not unit]
+    value = reshaped(value, [n for n, unit in zip(value.shape, is_unit, strict=True) if not unit])
+    map_ = AffineMap(map_.num_dims, 0, tuple(rest))
     dims = [e.position if isinstance(e, AffineDimExpr) else None for e in map_.results]
     if None in dims or len(set(dims)) < len(dims):
         return _gathered(value, map_, extents)

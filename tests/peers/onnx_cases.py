@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -49,11 +49,11 @@ def outcome(case: Any) -> str:
     """Why a case is refused, "" if it agrees; AssertionError where results differ."""
     for inputs, outputs in case.data_sets:
         try:
-            results = run(case.model, [_array(x) for x in inputs])
+            results = run(case.model, [onnx_array(x) for x in inputs])
         except GradirError as error:
             return _reason(str(error))
         assert len(results) == len(outputs)
-        for found, wanted in zip(results, map(_array, outputs), strict=True):
+        for found, wanted in zip(results, map(onnx_array, outputs), strict=True):
             _compare(case, np.asarray(found), np.asarray(wanted))
     return ""
 
@@ -61,7 +61,14 @@ def outcome(case: Any) -> str:
 def run(model: Any, inputs: list[Any]) -> tuple[Any, ...]:
     """The results of a model, whose inputs are bound as far as shapes need them."""
     names = [value.name for value in model.graph.input]
-    given = dict(zip(names, inputs, strict=False))
+    return loaded(model, dict(zip(names, inputs, strict=False)))[1]
+
+
+Loaded = tuple[Callable[[dict[str, Any]], tuple[Any, ...]], tuple[Any, ...]]
+
+
+def loaded(model: Any, given: dict[str, Any]) -> Loaded:
+    """The model as a function of its free inputs by name, and its results for the given ones."""
     static = static_inputs(model.graph)
     try:
         return _bound(model, given, static)
@@ -75,11 +82,15 @@ def run(model: Any, inputs: list[Any]) -> tuple[Any, ...]:
     return _bound(model, given, static | small)
 
 
-def _bound(model: Any, given: dict[str, Any], names: set[str]) -> tuple[Any, ...]:
+def _bound(model: Any, given: dict[str, Any], names: set[str]) -> Loaded:
     bind = {name: np.asarray(x) for name, x in given.items() if name in names}
     made = gradir_onnx.load(model, bind=bind)
-    results = made(made.parameters, *(x for name, x in given.items() if name not in bind))
-    return results if isinstance(results, tuple) else (results,)
+
+    def call(inputs: dict[str, Any]) -> tuple[Any, ...]:
+        results = made(made.parameters, *(inputs[name] for name in given if name not in bind))
+        return results if isinstance(results, tuple) else (results,)
+
+    return call, call(given)
 
 
 def static_inputs(graph: Any) -> set[str]:
@@ -102,7 +113,7 @@ def _static_names(node: Any) -> Iterator[str]:
     yield from (name for k, name in enumerate(node.input) if k in places)
 
 
-def _array(value: Any) -> Any:
+def onnx_array(value: Any) -> Any:
     return onnx.numpy_helper.to_array(value) if isinstance(value, onnx.TensorProto) else value
 
 

@@ -1,0 +1,1 @@
+"""Complex tensors as two real ones: the pass, and the meaning of each op on both planes."""

@@ -141,14 +141,16 @@ def square(z: Planes) -> Planes:
 def sinh(z: Planes) -> Planes:
     x, y = z
     real, imag = SinhOp.on(x) * CosOp.on(y), CoshOp.on(x) * SinOp.on(y)
-    real = WhereOp.on(p.both(x.equal(0), p.is_not(p.is_finite(y))), x, real)
-    return real, WhereOp.on(y.equal(0), y, imag)
+    # with no angle, 0 and inf keep their sign
+    stays = p.both(p.either(x.equal(0), p.is_infinite(x)), p.is_not(p.is_finite(y)))
+    return WhereOp.on(stays, x, real), WhereOp.on(y.equal(0), y, imag)
 
 
 def cosh(z: Planes) -> Planes:
     x, y = z
     real, imag = CoshOp.on(x) * CosOp.on(y), SinhOp.on(x) * SinOp.on(y)
-    edge = p.either(x.equal(0), y.equal(0))
+    real = WhereOp.on(p.both(p.is_infinite(x), p.is_not(p.is_finite(y))), AbsOp.on(x), real)
+    edge = p.both(p.either(x.equal(0), y.equal(0)), p.is_nan(imag))
     at_edge = p.signed_like(x.full(0), p.signed_like(x.full(1), x) * p.signed_like(y.full(1), y))
     return real, WhereOp.on(edge, at_edge, imag)
 
@@ -164,10 +166,12 @@ def tanh(z: Planes) -> Planes:
     length = SqrtOp.on(1 + sine * sine)
     below = 1 + slope * sine * sine
     real, imag = slope * length * sine / below, tangent / below
-    decay = ExpOp.on(-2 * AbsOp.on(x))
-    far = p.signed_like(x.full(1), x), 4 * (SinOp.on(y) * CosOp.on(y)) * decay
-    far = far[0], WhereOp.on(p.is_infinite(x), p.signed_like(y.full(0), y), far[1])
-    return p.choose(is_large, far, (real, WhereOp.on(y.equal(0), y, imag)))
+    turn = WhereOp.on(p.is_finite(y), SinOp.on(y) * CosOp.on(y), p.signed_like(y.full(0), y))
+    decay = 4 * turn * ExpOp.on(-2 * AbsOp.on(x))
+    decay = WhereOp.on(p.both(p.is_finite(x), p.is_infinite(y)), y - y, decay)
+    far = p.signed_like(x.full(1), x), decay
+    near = WhereOp.on(x.equal(0), x, real), WhereOp.on(y.equal(0), y, imag)
+    return p.choose(is_large, far, near)
 
 
 def sin(z: Planes) -> Planes:
@@ -198,14 +202,22 @@ def asin(z: Planes) -> Planes:
     """The cuts are the real numbers outside of [-1, 1]."""
     less, more = _roots_beside_one(z)
     real = Atan2Op.on(z[0], p.multiply(less, more)[0])
-    return real, AsinhOp.on(p.multiply(p.conjugate(less), more)[1])
+    imag = AsinhOp.on(p.multiply(p.conjugate(less), more)[1])
+    at_infinity = Atan2Op.on(z[0], AbsOp.on(z[1])), p.signed_like(z[1].full(inf), z[1])
+    return p.choose(_is_infinite(z), at_infinity, (real, imag))
+
+
+def _is_infinite(z: Planes) -> Value:
+    return p.either(p.is_infinite(z[0]), p.is_infinite(z[1]))
 
 
 def acos(z: Planes) -> Planes:
     """The cuts are the real numbers outside of [-1, 1]."""
     less, more = _roots_beside_one(z)
     real = 2 * Atan2Op.on(less[0], more[0])
-    return real, AsinhOp.on(p.multiply(p.conjugate(more), less)[1])
+    imag = AsinhOp.on(p.multiply(p.conjugate(more), less)[1])
+    at_infinity = Atan2Op.on(AbsOp.on(z[1]), z[0]), -p.signed_like(z[1].full(inf), z[1])
+    return p.choose(_is_infinite(z), at_infinity, (real, imag))
 
 
 def acosh(z: Planes) -> Planes:
@@ -213,7 +225,8 @@ def acosh(z: Planes) -> Planes:
     x, y = z
     less, more = sqrt_((x - 1, y)), sqrt_((x + 1, y))
     real = AsinhOp.on(p.multiply(p.conjugate(less), more)[0])
-    return real, 2 * Atan2Op.on(less[1], more[0])
+    imag = 2 * Atan2Op.on(less[1], more[0])
+    return p.choose(_is_infinite(z), (x.full(inf), Atan2Op.on(y, x)), (real, imag))
 
 
 def asinh(z: Planes) -> Planes:
@@ -231,7 +244,7 @@ def atanh(z: Planes) -> Planes:
     # squares of large numbers would overflow
     large = MaximumOp.on(AbsOp.on(x), AbsOp.on(y)) > (1e150 if x.element == f64 else 1e18)
     far = p.reciprocal((WhereOp.on(large, x, x.full(1)), y))[0]
-    far = WhereOp.on(p.either(p.is_infinite(x), p.is_infinite(y)), far.full(0), far)
+    far = WhereOp.on(_is_infinite((x, y)), far.full(0), far)
     turn = p.signed_like(y.full(pi / 2), y)
     real, imag = p.choose(large, (far, turn), (real, imag))
     return real * sign, -(imag * sign)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from xdsl.utils.exceptions import VerifyException
 
-from gradir.dialects.base.shapes import is_float, normalize_axes
+from gradir.dialects.base.shapes import is_inexact, normalize_axes
 from gradir.frontends.functions.promotion import converted
 from gradir.frontends.tracing.default_types import default_element
 from gradir.frontends.tracing.source_locations import refusal
@@ -129,7 +129,7 @@ def one_of(value: Any, what: str, names: Sequence[Any]) -> None:
 def floating(value: Any) -> Tracer:
     """An array with integers and bools as floats, which are weak."""
     x = lifted(value)
-    if is_float(element(x)):
+    if is_inexact(element(x)):
         return x
     made = converted(x, default_element(float))
     made.weak = True

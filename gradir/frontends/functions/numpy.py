@@ -58,6 +58,7 @@ e, inf, nan, pi, euler_gamma = np.e, np.inf, np.nan, np.pi, np.euler_gamma
 mgrid, ogrid, s_, index_exp = np.mgrid, np.ogrid, np.s_, np.index_exp
 r_, c_ = index_tricks.r_, index_tricks.c_
 dtype, integer, floating, number = np.dtype, np.integer, np.floating, np.number
+complexfloating = np.complexfloating
 ndarray = descriptions.ndarray
 __array_api_version__ = standard.VERSION
 __array_namespace_info__ = standard.namespace_info
@@ -116,12 +117,12 @@ _ALIASES = {
 }  # fmt: skip
 # NumPy's other names of dtypes, with its meaning on this machine.
 _SAME_DTYPES = (
-    "bool_", "byte", "double", "half", "int_", "intc", "intp", "long", "longlong", "short",
+    "bool_", "byte", "cdouble", "csingle", "double", "half", "int_", "intc", "intp", "long", "longlong", "short",
     "single", "ubyte", "uint", "uintc", "uintp", "ulong", "ulonglong", "ushort",
 )  # fmt: skip
 _DTYPES = {name: Spec((), name).dtype for name in (*ELEMENTS, *_SAME_DTYPES)}
 _CONSTANTS = (
-    "c_", "dtype", "e", "euler_gamma", "floating", "index_exp", "inf", "integer", "linalg", "mgrid",
+    "c_", "complexfloating", "dtype", "e", "euler_gamma", "floating", "index_exp", "inf", "integer", "linalg", "mgrid",
     "nan", "ndarray", "newaxis", "number", "ogrid", "pi", "r_", "s_", "signedinteger",
     "unsignedinteger",
 )  # fmt: skip

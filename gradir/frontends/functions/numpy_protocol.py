@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from gradir.dialects.base.shapes import is_bool, is_float
+from gradir.dialects.base.shapes import is_bool, is_inexact
 from gradir.frontends.functions import absent, linalg
 from gradir.frontends.functions.arguments import axes_of, known
 from gradir.frontends.functions.assignment import into
@@ -93,7 +93,7 @@ def _masked(
 
 def _stand_in(x: Tracer, inside: float) -> Any:
     """What an operand has where `where` does not hold, in its type."""
-    return inside if is_float(element(x)) else is_bool(element(x)) or 1
+    return inside if is_inexact(element(x)) else is_bool(element(x)) or 1
 
 
 def written(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
@@ -261,7 +261,7 @@ def _unknown(name: str, short: str) -> Exception:
         )
     reason = linalg.ABSENT.get(short) or absent.ABSENT.get(short)
     if reason is None and "fft" in name:
-        reason = absent.ABSENT["fft"]
+        reason = absent.ABSENT.get("fft")
     close = close_names(short, FUNCTIONS)
     way_out = f"the closest name is {close[0]}" if close else "compose it of those of gradir.numpy"
     return refusal(f"{name}: not there for traced arrays; {reason or way_out}")

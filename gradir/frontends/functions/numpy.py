@@ -23,6 +23,7 @@ from gradir.frontends.functions import (
     descriptions,
     differences,
     elementwise,
+    fft,
     in_place,
     index_tricks,
     indexing,
@@ -98,7 +99,8 @@ def _placed(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
-    **array_ops.OP_FUNCTIONS,
+    # fft is NumPy's module
+    **{name: f for name, f in array_ops.OP_FUNCTIONS.items() if name != "fft"},
     **{f.__name__: checked(_placed(f)) for room in _LATER for f in room.FUNCTIONS},
     "norm": linalg.BY_NAME["norm"],
 }
@@ -122,7 +124,7 @@ _SAME_DTYPES = (
 )  # fmt: skip
 _DTYPES = {name: Spec((), name).dtype for name in (*ELEMENTS, *_SAME_DTYPES)}
 _CONSTANTS = (
-    "c_", "complexfloating", "dtype", "e", "euler_gamma", "floating", "index_exp", "inf", "integer", "linalg", "mgrid",
+    "c_", "complexfloating", "dtype", "e", "euler_gamma", "fft", "floating", "index_exp", "inf", "integer", "linalg", "mgrid",
     "nan", "ndarray", "newaxis", "number", "ogrid", "pi", "r_", "s_", "signedinteger",
     "unsignedinteger",
 )  # fmt: skip

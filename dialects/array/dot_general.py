@@ -271,7 +271,9 @@ class VecdotOp(ProductOp):
     """The sum of products along one axis of both operands, `axis = -1`; other axes broadcast.
 
     A negative axis counts from the end of each operand; one >= 0 needs operands of one rank. f16
-    and bf16 are summed in f32.   vjp: ct * rhs, ct * lhs, summed over broadcast axes
+    and bf16 are summed in f32, and nothing is conjugated.
+
+    vjp: ct * rhs, ct * lhs, summed over broadcast axes
     """
 
     name = "array.vecdot"

@@ -67,9 +67,7 @@ class AbsOp(UnaryOp):
         from gradir.dialects.array.complex_parts import ComplexOp, ImagOp, RealOp
 
         apart, zero = y.not_equal(0), ct.full(0)
-        real, imag = (
-            ct * by_convention(part.on(x) / y, apart, zero) for part in (RealOp, ImagOp)
-        )
+        real, imag = (ct * by_convention(part.on(x) / y, apart, zero) for part in (RealOp, ImagOp))
         return ComplexOp.on(real, -imag)
 
     def body(self, x: Scalar) -> Scalar:

@@ -140,9 +140,7 @@ def _by_factors(x: Value, factors: Sequence[int], sign: int) -> Value:
         made = DotGeneralOp.on(roots, columns, lhs_contract=[1], rhs_contract=[0])
         if rest > 1:
             turns = _constant(x, np.exp(_turns(sign, radix * rest, radix, rest)))
-            made = made * BroadcastToOp.on(
-                reshaped(turns, [radix, rest, 1, 1]), type=made.type
-            )
+            made = made * BroadcastToOp.on(reshaped(turns, [radix, rest, 1, 1]), type=made.type)
         made = PermuteDimsOp.on(made, axes=[1, 0, 2, 3])
         done *= radix
         state = reshaped(made, [rest, done, lines])

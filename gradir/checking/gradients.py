@@ -84,9 +84,9 @@ def check_grads(
     `fn` is a Python function that gradir.trace takes (gradir.jit of one, too), `(module, "name")`,
     a Module (then `function` names it), or an object with the attributes `module` and `function`.
     Arguments of a Python function may be nested tuples, lists and dicts of arrays. All is computed
-    in float64 and complex128, for any floating types of the program. `wrt` are arguments by index or name, for a
-    Python function its arrays in the order and with the names of gradir.trace; by default all
-    floating ones. With `native`, compiled code must agree with the interpreter. The function must
+    in float64 and complex128, for any floating types of the program. `wrt` are arguments by index or
+    name, for a Python function its arrays in the order and with the names of gradir.trace; by
+    default all floating ones. With `native`, compiled code must agree with the interpreter. The function must
     be smooth at `args`.
 
     Raises GradientMismatch, an AssertionError, with the argument, the order, the expected and the
@@ -314,8 +314,10 @@ class _Check:
     def _numbers(self, like: Array) -> Array:
         """Random numbers between -1 and 1, of complex arrays in both parts."""
         real = self.generator.uniform(-1, 1, like.shape)
-        return real if like.dtype.kind == "f" else real + 1j * self.generator.uniform(
-            -1, 1, like.shape
+        return (
+            real
+            if like.dtype.kind == "f"
+            else real + 1j * self.generator.uniform(-1, 1, like.shape)
         )
 
     def _direction(self, shape: tuple[int, ...]) -> Array:

@@ -36,7 +36,7 @@ from gradir.passes.cleanup.decompose import decompose
 from gradir.passes.cleanup.hoist import hoist
 from gradir.passes.cleanup.inline import inline
 from gradir.passes.cleanup.simplify import simplify
-from gradir.passes.complex_planes.split_complex import split_complex
+from gradir.passes.cleanup.split_complex import split_complex
 from gradir.passes.fusion.fuse import fuse
 from gradir.passes.fusion.schedule import schedule
 from gradir.passes.lower.expand_slices import expand_slices

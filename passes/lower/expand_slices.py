@@ -21,11 +21,11 @@ from gradir.dialects.base.diagnostics import PassError
 from gradir.dialects.base.shapes import shape_of
 from gradir.dialects.base.slice_type import is_slices
 from gradir.dialects.base.value import Emitter, Value
+from gradir.dialects.building.pairs import Operands, Pair, PairRule
 from gradir.dialects.grad.grad import AccumulateOp, ZeroOp
 from gradir.dialects.grad.slices import (
     CoalesceOp,
     DensifyOp,
-    Pair,
     SliceIndicesOp,
     SlicesOp,
     coalesced,
@@ -34,7 +34,7 @@ from gradir.dialects.grad.slices import (
 )
 from gradir.passes.analysis.arguments import TIES, tie
 from gradir.passes.analysis.region_ops import is_carrier
-from gradir.passes.lower.paired_values import Operands, PairedValues, Rule
+from gradir.passes.cleanup.paired_values import PairedValues
 
 
 def expand_slices(module: ModuleOp) -> None:
@@ -67,7 +67,7 @@ class _Expansion(PairedValues):
         if not op.is_declaration:
             self.split_arguments(op.body.block)
 
-    def rule(self, op: Operation) -> Rule | None:
+    def rule(self, op: Operation) -> PairRule | None:
         return _EXPAND.get(type(op))
 
     def is_carrier(self, op: Operation) -> bool:
@@ -88,6 +88,7 @@ def _moved(given: DictionaryAttr, results: Mapping[int, int]) -> DictionaryAttr:
 
 
 # Ops on slices; operands are values, or pairs for slices.
+
 
 def _slices(op: SlicesOp, emitter: Emitter, operands: Operands) -> Pair:
     return operands[0], operands[1]
@@ -131,7 +132,7 @@ def _one_pair(pairs: Sequence[Pair]) -> Pair:
     return pairs[0] if len(pairs) == 1 else concatenated(pairs)
 
 
-_EXPAND: dict[type[Operation], Rule] = {
+_EXPAND: dict[type[Operation], PairRule] = {
     SlicesOp: _slices,
     DensifyOp: _densify,
     CoalesceOp: _coalesce,

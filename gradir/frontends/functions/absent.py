@@ -28,7 +28,8 @@ _SHAPES = {
 }
 _OTHERS = {
     f"there are no elements of this type: {', '.join(_NAMES[:-1])} and {_NAMES[-1]}": (
-        "clongdouble complex256 bytes_ character datetime64 flexible float128 generic inexact longdouble object_ str_ "
+        "clongdouble complex256 "
+        "bytes_ character datetime64 flexible float128 generic inexact longdouble object_ str_ "
         "timedelta64 void float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn "
         "float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float4_e2m1fn int2 int4 uint2 "
         "uint4 int1 uint1 record recarray"

@@ -180,7 +180,9 @@ def _sizes(name: str, x: Any, s: Any, axes: Any, halved: bool) -> list[tuple[Any
     return list(zip(lengths, places, strict=True))
 
 
-def _along(function: Callable[..., Any], x: Any, pairs: Sequence[tuple[Any, int]], norm: Any) -> Any:
+def _along(
+    function: Callable[..., Any], x: Any, pairs: Sequence[tuple[Any, int]], norm: Any
+) -> Any:
     for n, axis in reversed(pairs):
         x = function(x, n, axis, norm)
     return x

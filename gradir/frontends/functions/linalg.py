@@ -12,9 +12,9 @@ from gradir.frontends.functions import factors
 from gradir.frontends.functions.arguments import axes_of, axis_of, checked, floating, number
 from gradir.frontends.functions.array_ops import op
 from gradir.frontends.functions.missing_names import missing
+from gradir.frontends.functions.parts import conjugate, is_complex_array
 from gradir.frontends.functions.products import cross as _cross
 from gradir.frontends.functions.products import outer
-from gradir.frontends.functions.parts import conjugate, is_complex_array
 from gradir.frontends.functions.products import trace as _trace
 from gradir.frontends.functions.promotion import converted
 from gradir.frontends.functions.reductions import max, min, sum
@@ -283,7 +283,10 @@ FUNCTIONS: tuple[Callable[..., Any], ...] = (
 )  # fmt: skip
 BY_NAME = {f.__name__: eager(checked(f, f"linalg.{f.__name__}")) for f in FUNCTIONS}
 ABSENT: dict[str, str] = {
-    **dict.fromkeys(["eig", "eigvals"], "they are complex numbers; of symmetric matrices see eigh"),
+    **dict.fromkeys(
+        ["eig", "eigvals"],
+        "they are complex, and factors are of real matrices; of symmetric matrices see eigh",
+    ),
     "test": "it is a part of NumPy of its own",
     "LinAlgError": "a singular matrix gives inf and nan, and raises no error",
 }

@@ -23,7 +23,6 @@ from gradir.frontends.functions import (
     descriptions,
     differences,
     elementwise,
-    fft,
     in_place,
     index_tricks,
     indexing,

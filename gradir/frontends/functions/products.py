@@ -84,6 +84,14 @@ def reshape_last(x: Any) -> Tracer:
     return reshape(x, x.shape[:-1])
 
 
+def vecdot(x1: Any, x2: Any, axis: int = -1) -> Tracer:
+    """The sum of products along an axis, `axis = -1`; x1 is conjugated, other axes broadcast.
+
+    vjp: ct * x2, ct * conj(x1), summed over broadcast axes
+    """
+    return op.vecdot(conjugate(x1), x2, axis=axis)
+
+
 def kron(a: Any, b: Any) -> Tracer:
     """Each element of a times all of b, as blocks."""
     x, y = _pair(a, b)
@@ -265,6 +273,6 @@ def diagflat(v: Any, k: int = 0) -> Tracer:
 
 
 FUNCTIONS: tuple[Callable[..., Any], ...] = (
-    dot, inner, vdot, outer, matvec, vecmat, kron, cross, einsum, einsum_path, cov,
+    dot, inner, vdot, vecdot, outer, matvec, vecmat, kron, cross, einsum, einsum_path, cov,
     corrcoef, diagonal, trace, diag, diagflat,
 )  # fmt: skip

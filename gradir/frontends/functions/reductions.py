@@ -334,7 +334,8 @@ def _variance_without_nan(
     there = _there(x, where)
     x = _where(there, wide(x), 0)
     made = _variance(x, axis, ddof, keepdims, there, mean)
-    return _where(_count(made, there, axis, keepdims) > ddof, made, float("nan"))
+    count = _count(squared_length(x), there, axis, keepdims)
+    return _where(count > ddof, made, float("nan"))
 
 
 def nanstd(

@@ -24,6 +24,10 @@ ELEMENTS: dict[str, Attribute] = {name: element for element, name in NUMPY_NAMES
 """The element type of each dtype, by the dtype's name."""
 
 
+COMPLEX_NAMES = ("complex64", "complex128")
+"""The dtypes that programs of other systems must not have, nor arrays handed to them."""
+
+
 @dataclass(frozen=True)
 class Spec:
     """The shape and the dtype of an array, as an argument of gradir.trace.

@@ -2,7 +2,7 @@
 
 Carried values and results of regions, and columns of tapes, become two in place. In memory complex
 numbers stay as NumPy has them: a function takes and returns `tensor<...x2xf32>` in the place of
-`tensor<...xcomplex<f32>>`. The ops on complex numbers become ops on the planes (`rules.py`).
+`tensor<...xcomplex<f32>>`. The ops on complex numbers become ops on the planes (`dialects/planes/`).
 """
 
 from __future__ import annotations
@@ -17,32 +17,29 @@ from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from gradir.dialects.array.assembly import StackOp
-from gradir.dialects.array.movement import reshaped
-from gradir.dialects.array.slicing import part
 from gradir.dialects.base.diagnostics import PassError
 from gradir.dialects.base.op_rules import decomposition
-from gradir.dialects.base.shapes import (
-    element_of,
-    has_open_types,
-    is_complex_tensor,
-    real_element,
-    shape_of,
-    tensor,
-)
+from gradir.dialects.base.shapes import has_open_types, is_complex_tensor
 from gradir.dialects.base.value import Emitter, Value
+from gradir.dialects.building.pairs import PairRule
 from gradir.dialects.grad.tape import TapeType
+from gradir.dialects.planes.arithmetic import plane_type
+from gradir.dialects.planes.memory import interleaved, memory_type, planes_of
+from gradir.dialects.planes.rules import rule_of
 from gradir.passes.analysis.edits import erase
 from gradir.passes.analysis.region_ops import is_carrier
-from gradir.passes.complex_planes.planes import plane_type
-from gradir.passes.complex_planes.rules import rule_of
-from gradir.passes.lower.paired_values import PairedValues, Rule
+from gradir.passes.cleanup.paired_values import PairedValues
 
 
 def split_complex(module: ModuleOp) -> None:
     """Needs: no row slices. Leaves: no complex value."""
     if any(map(_has_complex_values, module.walk())):
         _Splitting().run(module)
+
+
+def split_block(block: Block) -> None:
+    """Split the arguments and the ops of a block that stands alone."""
+    _Splitting().block(block)
 
 
 def _has_complex_values(op: Operation) -> bool:
@@ -81,9 +78,7 @@ class _Splitting(PairedValues):
             self._take_arguments(op.body.block)
 
     def _in_memory(self, type_: Attribute) -> Attribute:
-        if not is_complex_tensor(type_):
-            return self.changed(type_)
-        return tensor((*shape_of(type_), 2), real_element(element_of(type_)))
+        return memory_type(type_) if is_complex_tensor(type_) else self.changed(type_)
 
     def _take_arguments(self, block: Block) -> None:
         """The planes of the arguments at the beginning of a function."""
@@ -98,12 +93,12 @@ class _Splitting(PairedValues):
             if is_complex_tensor(type_):
                 location = None if first is None else first.location
                 emitter = Emitter(block, location, before=first)
-                self.pair(argument, *(v.ssa for v in _planes(emitter.value(ours))))
+                self.pair(argument, *(v.ssa for v in planes_of(emitter.value(ours))))
             else:
                 argument.replace_all_uses_with(ours)
             self.arguments.append((block, argument))
 
-    def rule(self, op: Operation) -> Rule | None:
+    def rule(self, op: Operation) -> PairRule | None:
         if isinstance(op, ReturnOp | CallOp):
             return None
         return rule_of(op)
@@ -130,7 +125,7 @@ class _Splitting(PairedValues):
         emitter.insert(made)
         for result, ours in zip(op.results, made.results, strict=True):
             if is_complex_tensor(result.type):
-                self.pair(result, *(v.ssa for v in _planes(emitter.value(ours))))
+                self.pair(result, *(v.ssa for v in planes_of(emitter.value(ours))))
             else:
                 ours.name_hint = result.name_hint
                 result.replace_all_uses_with(ours)
@@ -141,8 +136,7 @@ class _Splitting(PairedValues):
         found = self.pairs.get(value)
         if found is None:
             return value
-        axis = len(shape_of(found[0].type))
-        made = StackOp.on(*map(emitter.value, found), axis=axis)
+        made = interleaved(emitter.value(found[0]), emitter.value(found[1]))
         return made.named(value.name_hint).ssa
 
     # Compound ops.
@@ -174,13 +168,6 @@ class _Splitting(PairedValues):
 
     def refusal(self, op: Operation) -> PassError:
         return PassError(f"{op.name}: native code does not know this op on complex numbers", op)
-
-
-def _planes(x: Value) -> tuple[Value, Value]:
-    """The planes of an interleaved tensor."""
-    axis = len(x.shape) - 1
-    real, imag = (reshaped(part(x, axis, k, k + 1), x.shape[:-1]) for k in range(2))
-    return real, imag
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,8 @@ from gradir.dialects.array.comparison import WhereOp
 from gradir.dialects.array.elementwise import (
     AbsOp,
     CosOp,
-    ExpOp,
     Expm1Op,
+    ExpOp,
     Log1pOp,
     LogOp,
     MaximumOp,
@@ -31,8 +31,8 @@ from gradir.dialects.array.elementwise import (
 from gradir.dialects.array.transcendental import AsinhOp, CoshOp, SinhOp, TanOp
 from gradir.dialects.base.value import Value
 from gradir.dialects.building import slopes
-from gradir.passes.complex_planes import planes as p
-from gradir.passes.complex_planes.planes import OnPlanes, Planes
+from gradir.dialects.planes import arithmetic as p
+from gradir.dialects.planes.arithmetic import OnPlanes, Planes
 
 
 def exp(z: Planes) -> Planes:
@@ -113,8 +113,7 @@ def sqrt_(z: Planes) -> Planes:
 
 
 def _scales(z: Planes) -> tuple[Value, Value]:
-    """A power of 4 that keeps sums and squares of the parts in range, and the root of its inverse.
-    """
+    """A power of 4 that keeps sums and squares of the parts in range, and the root of its inverse."""
     top = MaximumOp.on(AbsOp.on(z[0]), AbsOp.on(z[1]))
     low, step = (2.0**-1000, 2.0**54) if top.element == f64 else (2.0**-100, 2.0**26)
     high = 2.0**1020 if top.element == f64 else 2.0**124

@@ -42,11 +42,11 @@ from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.base.shapes import is_complex_tensor, shape_of
 from gradir.dialects.base.value import Emitter, Value
 from gradir.dialects.building.gate import GateOp
+from gradir.dialects.building.pairs import Made, Operands, PairRule
 from gradir.dialects.grad import accumulation, grad, join, tape
-from gradir.passes.complex_planes import functions
-from gradir.passes.complex_planes import planes as p
-from gradir.passes.complex_planes.planes import Planes, plane_type
-from gradir.passes.lower.paired_values import Made, Operands, Rule
+from gradir.dialects.planes import arithmetic as p
+from gradir.dialects.planes import functions
+from gradir.dialects.planes.arithmetic import Planes, plane_type
 
 MOST_SQUARES = 64
 """Larger integer powers are by exponential and logarithm."""
@@ -83,7 +83,7 @@ def _attributes_of(op: Operation, plane: int) -> dict[str, Attribute]:
     return attributes
 
 
-def _of_planes(function: Callable[..., Planes]) -> Rule:
+def _of_planes(function: Callable[..., Planes]) -> PairRule:
     def rule(op: Operation, e: Emitter, operands: Operands) -> Made:
         return function(*operands)
 
@@ -117,15 +117,11 @@ def _product_of_elements(op: statistics.ProdOp, e: Emitter, operands: Operands) 
     count = op.count
     if count == 0:
         one = e.value(op.y)
-        ones = [
-            e.value(e.insert(creation.FullOp.fill(v, plane_type(one.type))).y) for v in (1, 0)
-        ]
+        ones = [e.value(e.insert(creation.FullOp.fill(v, plane_type(one.type))).y) for v in (1, 0)]
         return ones[0], ones[1]
     while count > 1:
         half = count // 2
-        pairs = [
-            _both(lines, lambda x, s=s, h=half: part(x, 0, s, s + h)) for s in (0, half)
-        ]
+        pairs = [_both(lines, lambda x, s=s, h=half: part(x, 0, s, s + h)) for s in (0, half)]
         made = p.multiply(pairs[0], pairs[1])
         if count % 2:
             rest = _both(lines, lambda x, n=count: part(x, 0, n - 1, n))
@@ -172,7 +168,7 @@ def _solution(op: linear_systems.SolveOp, e: Emitter, operands: Operands) -> Mad
 # Facts and parts.
 
 
-def _fact(of_plane: Callable[[Value], Value], join: Callable[[Value, Value], Value]) -> Rule:
+def _fact(of_plane: Callable[[Value], Value], join: Callable[[Value, Value], Value]) -> PairRule:
     def rule(op: Operation, e: Emitter, operands: Operands) -> Made:
         [(real, imag)] = operands
         return join(of_plane(real), of_plane(imag))
@@ -180,7 +176,7 @@ def _fact(of_plane: Callable[[Value], Value], join: Callable[[Value, Value], Val
     return rule
 
 
-def _comparison(kind: type[TensorOp], join: Callable[[Value, Value], Value]) -> Rule:
+def _comparison(kind: type[TensorOp], join: Callable[[Value, Value], Value]) -> PairRule:
     def rule(op: Operation, e: Emitter, operands: Operands) -> Made:
         x, y = operands
         return join(kind.on(x[0], y[0]), kind.on(x[1], y[1]))
@@ -196,7 +192,7 @@ def _complex(op: Operation, e: Emitter, operands: Operands) -> Made:
     return operands[0], operands[1]
 
 
-def _part(place: int) -> Rule:
+def _part(place: int) -> PairRule:
     def rule(op: Operation, e: Emitter, operands: Operands) -> Made:
         return cast("Value", operands[0][place])
 
@@ -275,7 +271,7 @@ def _pop(op: tape.TapePopOp, e: Emitter, operands: Operands) -> Made:
     return made
 
 
-def rule_of(op: Operation) -> Rule | None:
+def rule_of(op: Operation) -> PairRule | None:
     """The rule of an op on planes; None without one."""
     return _RULES.get(type(op))
 
@@ -298,7 +294,7 @@ _LINEAR: tuple[type[Operation], ...] = (
     tensor.EmptyOp, tensor.CastOp, tensor.ExtractSliceOp, tensor.InsertSliceOp,
 )  # fmt: skip
 
-_RULES: dict[type[Operation], Rule] = {
+_RULES: dict[type[Operation], PairRule] = {
     **dict.fromkeys(_LINEAR, _on_each_plane),
     **{op: _of_planes(function) for op, function in functions.UNARY.items()},
     elementwise.MultiplyOp: _of_planes(p.multiply),

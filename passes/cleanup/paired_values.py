@@ -8,22 +8,16 @@ parts. The ops that compute with such values are replaced by the rules of the pa
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, TypeAlias
+from collections.abc import Sequence
+from typing import ClassVar
 
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
 from gradir.dialects.base.diagnostics import PassError
 from gradir.dialects.base.value import Emitter, Value
+from gradir.dialects.building.pairs import Pair, PairRule
 from gradir.passes.analysis.edits import erase
-
-Pair: TypeAlias = "tuple[Value, Value]"
-Operands: TypeAlias = "Sequence[Any]"
-"""The operands of an op: values, and pairs for those with parts."""
-Made: TypeAlias = "Value | Pair | list[Value | Pair]"
-"""The one result of an op, or a list of all."""
-Rule: TypeAlias = "Callable[[Any, Emitter, Operands], Made]"
 
 
 class PairedValues(ABC):
@@ -49,7 +43,7 @@ class PairedValues(ABC):
         """Change a function's type, and its arguments."""
 
     @abstractmethod
-    def rule(self, op: Operation) -> Rule | None:
+    def rule(self, op: Operation) -> PairRule | None:
         """The rule of an op on values with parts; None where there is none."""
 
     @abstractmethod
@@ -67,6 +61,18 @@ class PairedValues(ABC):
                 self.function(op)
             elif self.takes_part(op):
                 self.op(op)
+        self.finish()
+
+    def block(self, block: Block) -> None:
+        """Change the arguments and the ops of a block that stands alone."""
+        self.split_arguments(block)
+        for op in list(block.ops):
+            if self.takes_part(op):
+                self.op(op)
+        self.finish()
+
+    def finish(self) -> None:
+        """Erase what was replaced."""
         for op in reversed(self.replaced):
             erase(op)
         for block, argument in self.arguments:

@@ -1,1 +1,0 @@
-"""Complex tensors as two real ones: the pass, and the meaning of each op on both planes."""

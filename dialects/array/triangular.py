@@ -79,7 +79,7 @@ def require_matrices(type_: Attribute) -> tuple[list[int], int, int, int]:
     return batch, rows, columns, DYNAMIC if DYNAMIC in (rows, columns) else min(rows, columns)
 
 
-def require_right_side(a: Attribute, right: Attribute, or_complex: bool = False) -> None:
+def require_right_side(a: Attribute, right: Attribute, *, or_complex: bool = False) -> None:
     """b has the leading extents and the rows of a; columns may be missing."""
     batch, size = require_square(a, or_complex)
     shape = shape_of(right)

@@ -113,7 +113,7 @@ def sqrt_(z: Planes) -> Planes:
 
 
 def _scales(z: Planes) -> tuple[Value, Value]:
-    """A power of 4 that keeps sums and squares of the parts in range, and the root of its inverse."""
+    """A power of 4 that keeps squares of the parts in range, and the root of its inverse."""
     top = MaximumOp.on(AbsOp.on(z[0]), AbsOp.on(z[1]))
     low, step = (2.0**-1000, 2.0**54) if top.element == f64 else (2.0**-100, 2.0**26)
     high = 2.0**1020 if top.element == f64 else 2.0**124

@@ -84,10 +84,10 @@ def check_grads(
     `fn` is a Python function that gradir.trace takes (gradir.jit of one, too), `(module, "name")`,
     a Module (then `function` names it), or an object with the attributes `module` and `function`.
     Arguments of a Python function may be nested tuples, lists and dicts of arrays. All is computed
-    in float64 and complex128, for any floating types of the program. `wrt` are arguments by index or
-    name, for a Python function its arrays in the order and with the names of gradir.trace; by
-    default all floating ones. With `native`, compiled code must agree with the interpreter. The function must
-    be smooth at `args`.
+    in float64 and complex128, for any floating types of the program. `wrt` are arguments by index
+    or name, for a Python function its arrays in the order and with the names of gradir.trace; by
+    default all floating ones. With `native`, compiled code must agree with the interpreter. The
+    function must be smooth at `args`.
 
     Raises GradientMismatch, an AssertionError, with the argument, the order, the expected and the
     found number.

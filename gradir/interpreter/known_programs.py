@@ -78,7 +78,7 @@ def _check_held(type_: Attribute, what: str, place: Operation | SSAValue) -> Non
     for part in _parts(type_):
         is_shaped = isinstance(part, TensorType | MemRefType)
         element = element_of(cast(Attribute, part)) if is_shaped else part
-        if is_complex_tensor(cast(Attribute, part)):
+        if is_complex_tensor(part):
             continue
         if not is_scalar(element):
             raise LocatedError(f"{what}: values must be numbers or tensors, got {type_}", place)

@@ -6,9 +6,10 @@ results; in dense constants the signs of mixed zeros, and the bits of nans.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from io import StringIO
 from math import isfinite
-from typing import IO, cast
+from typing import IO, Any, cast
 
 from xdsl.context import Context
 from xdsl.dialects import scf
@@ -86,11 +87,12 @@ def _is_said(constant: DenseIntOrFPElementsAttr) -> bool:
             return False
     if not (isinstance(element, AnyFloat) or is_complex(element)) or not data:
         return True
+    pack: Callable[..., bytes] = element.pack
     one = element.unpack(data[: element.size], 1)
     if is_splat(constant):
-        return data.startswith(element.pack(one))
-    values = cast(tuple[float, ...], constant.get_values())
-    return values.count(one[0]) < len(values) and element.pack(values) == data
+        return data.startswith(pack(one))
+    values: tuple[Any, ...] = constant.get_values()
+    return values.count(one[0]) < len(values) and pack(values) == data
 
 
 class _HighlightingPrinter(FaithfulPrinter, SyntaxPrinter):

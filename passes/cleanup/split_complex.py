@@ -2,7 +2,7 @@
 
 Carried values and results of regions, and columns of tapes, become two in place. In memory complex
 numbers stay as NumPy has them: a function takes and returns `tensor<...x2xf32>` in the place of
-`tensor<...xcomplex<f32>>`. The ops on complex numbers become ops on the planes (`dialects/planes/`).
+`tensor<...xcomplex<f32>>`. Ops on complex numbers become ops on the planes (`dialects/planes/`).
 """
 
 from __future__ import annotations

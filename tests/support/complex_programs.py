@@ -1,4 +1,4 @@
-"""Functions of complex numbers: C -> C, C -> R and R -> C, with arguments at which they are smooth."""
+"""Functions of complex numbers, C -> C, C -> R and R -> C, and arguments where they are smooth."""
 
 from __future__ import annotations
 
@@ -106,7 +106,11 @@ PROGRAMS: Sequence[tuple[str, Function, Sequence[Array]]] = (
     ("matmul", gnp.matmul, (numbers(2, 3), numbers(3, 2, seed=1))),
     ("matvec", gnp.matmul, (numbers(2, 3), numbers(3, seed=1))),
     ("einsum", lambda x, y: gnp.einsum("bij,bjk->ki", x, y), (numbers(2, 2, 3), numbers(2, 3, 2))),
-    ("einsum of three", lambda x, y: gnp.einsum("ij,jk,kl->il", x, y, x), (numbers(2, 2), numbers(2, 2, seed=3))),
+    (
+        "einsum of three",
+        lambda x, y: gnp.einsum("ij,jk,kl->il", x, y, x),
+        (numbers(2, 2), numbers(2, 2, seed=3)),
+    ),
     ("tensordot", lambda x, y: gnp.tensordot(x, y, 1), (numbers(2, 3), numbers(3, 2, seed=1))),
     ("vdot", gnp.vdot, (numbers(4), numbers(4, seed=1))),
     ("outer", gnp.outer, (numbers(2), numbers(3, seed=1))),
@@ -132,7 +136,11 @@ PROGRAMS: Sequence[tuple[str, Function, Sequence[Array]]] = (
     ("tril", lambda x: gnp.tril(x) @ x, (numbers(2, 2),)),
     ("trace", lambda x: gnp.trace(x @ x), (numbers(2, 2),)),
     ("diag", lambda x: gnp.diag(x) @ gnp.diag(x), (numbers(2),)),
-    ("where", lambda x, y: gnp.where(gnp.real(x) > 0, x * y, gnp.exp(y)), (numbers(4), numbers(4, seed=1))),
+    (
+        "where",
+        lambda x, y: gnp.where(gnp.real(x) > 0, x * y, gnp.exp(y)),
+        (numbers(4), numbers(4, seed=1)),
+    ),
     ("equal", _eq, (numbers(3), numbers(3, seed=1))),
     ("indexed", _indexed, (numbers(3), numbers(3, seed=1))),
     ("nan_to_num", lambda x: gnp.nan_to_num(x) * x, (numbers(3),)),
@@ -142,6 +150,10 @@ PROGRAMS: Sequence[tuple[str, Function, Sequence[Array]]] = (
     ("cond", _cond, (numbers(3),)),
     ("other branch", _cond, (-abs(reals(3)) + 1j * reals(3, seed=3),)),
     ("checkpoint", _stage, (numbers(3),)),
-    ("vmap", lambda x, y: gradir.vmap(lambda a, b: gnp.vdot(a, b) * a)(x, y), (numbers(3, 2), numbers(3, 2, seed=1))),
+    (
+        "vmap",
+        lambda x, y: gradir.vmap(lambda a, b: gnp.vdot(a, b) * a)(x, y),
+        (numbers(3, 2), numbers(3, 2, seed=1)),
+    ),
 )  # fmt: skip
 """Name, function and arguments."""

@@ -78,13 +78,16 @@ def require_reals(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> 
     for value in (*args, *kwargs.values()):
         if isinstance(value, (tuple, list)):
             require_reals(name, cast("Sequence[Any]", value), {})
-        elif (
-            isinstance(value, complex) or getattr(getattr(value, "dtype", None), "kind", "") == "c"
-        ):
+        elif isinstance(value, complex) or _kind_of(value) == "c":
             raise refusal(
                 f"{name}: expected real numbers, got complex ones; take x.real, x.imag or "
                 "numpy.abs(x)"
             )
+
+
+def _kind_of(value: Any) -> str:
+    """The kind of an array's dtype, as NumPy has it; nothing for other objects."""
+    return getattr(getattr(value, "dtype", None), "kind", "")
 
 
 def _mismatch(name: str, known: Sequence[str], error: TypeError, kwargs: dict[str, Any]) -> str:

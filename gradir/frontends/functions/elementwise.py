@@ -108,7 +108,7 @@ def signbit(x: Any) -> Tracer:
 
 
 def sign(x: Any) -> Tracer:
-    """-1, 0 or 1; of complex numbers x / |x|, and 0 at 0. nan of nan.   vjp: zero of real numbers"""
+    """-1, 0 or 1; of complex numbers x / |x|, 0 at 0. nan of nan.   vjp: zero of real numbers"""
     value = lifted(x)
     if not parts.is_complex_array(value):
         return op.sign(value)

@@ -78,8 +78,8 @@ def is_float(element: Attribute) -> TypeGuard[AnyFloat]:
 
 
 def is_complex(element: Attribute) -> TypeGuard[ComplexType[AnyFloat]]:
-    """Whether an element is a complex number of two floats that gradir has."""
-    return type(element) is ComplexType and is_float(element.element_type)
+    """Whether an element is a complex number of two f32 or of two f64."""
+    return type(element) is ComplexType and element in (c64, c128)
 
 
 def is_inexact(element: Attribute) -> bool:

@@ -56,6 +56,7 @@ class ComplexOp(_PartsOp):
     """real + i * imag, of two tensors of f32 or f64.   vjp: real(ct), -imag(ct)"""
 
     name = "array.complex"
+    TAKES_HALF: ClassVar[bool] = False
 
     real = operand_def()
     imag = operand_def()

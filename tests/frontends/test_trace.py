@@ -290,7 +290,8 @@ def test_a_branch_on_values_is_refused() -> None:
 ERRORS: list[tuple[Callable[..., Any], str]] = [
     (lambda x: float(x), "float: a traced array has no value yet; return it from the traced"),
     (lambda x: gnp.sort(2j * x), "array.sort: elements must be real, got complex128; take x.real,"),
-    (lambda x: x.at[0].set(2j), "2j is no float64 number; take its real or imaginary part"),
+    (lambda x: x.at[0].set(2j), "x.at[...]: values must be of the kind of x or a lower one, got"),
+    (lambda x: gnp.full(2, 2j, float), "2j is no float64 number; take its real or imaginary part"),
     (lambda x: math.sin(x.item(0)), "float: a traced array has no value yet; return it"),
     (lambda x: list(range(x)), "index: a traced array has no value yet; take elements with"),
     (lambda x: np.asarray(x, float), "numpy.asarray: an array of float64 cannot hold traced num"),

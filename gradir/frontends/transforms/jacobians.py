@@ -145,8 +145,8 @@ def _require_real_input(primal: Tracer) -> None:
         raise refusal(
             "jacfwd requires real-valued inputs (input dtype that is a sub-dtype of np.floating), "
             f"but got {primal.dtype}. For holomorphic differentiation, pass holomorphic=True. For "
-            "differentiation of non-holomorphic functions involving complex inputs, use gradir.jvp "
-            "directly"
+            "differentiation of non-holomorphic functions involving complex inputs or integer "
+            "inputs, use gradir.jvp directly"
         )
 
 

@@ -136,10 +136,10 @@ def _by_factors(x: Value, factors: Sequence[int], sign: int) -> Value:
     for radix in factors:
         rest //= radix
         columns = reshaped(state, [radix, rest, done, lines])
-        roots = _constant(x, np.exp(_turns(sign, radix, radix, radix)))
+        roots = _constant(x, _turns(sign, radix, radix, radix))
         made = DotGeneralOp.on(roots, columns, lhs_contract=[1], rhs_contract=[0])
         if rest > 1:
-            turns = _constant(x, np.exp(_turns(sign, radix * rest, radix, rest)))
+            turns = _constant(x, _turns(sign, radix * rest, radix, rest))
             made = made * BroadcastToOp.on(reshaped(turns, [radix, rest, 1, 1]), type=made.type)
         made = PermuteDimsOp.on(made, axes=[1, 0, 2, 3])
         done *= radix
@@ -148,17 +148,24 @@ def _by_factors(x: Value, factors: Sequence[int], sign: int) -> Value:
 
 
 def _turns(sign: int, n: int, rows: int, columns: int) -> Any:
-    """sign * 2 pi i j k / n for j and k, reduced exactly."""
-    places = np.multiply.outer(np.arange(rows), np.arange(columns)) % n
-    return (sign * 2j * np.pi / n) * places
+    """exp(sign * 2 pi i j k / n) for j and k."""
+    return _roots(sign, n, np.multiply.outer(np.arange(rows), np.arange(columns)))
+
+
+def _roots(sign: int, n: int, places: Any) -> Any:
+    """exp(sign * 2 pi i k / n) for integers k, by sines and cosines of an eighth of the circle."""
+    octant, rest = np.divmod(8 * (places % n), n)
+    angle = np.where(octant % 2, n - rest, rest) * (np.pi / (4 * n))
+    c, s = np.cos(angle), np.sin(angle)
+    real = np.choose(octant, [c, s, -s, -c, -c, -s, s, c])
+    return real + sign * 1j * np.choose(octant, [s, c, c, s, -s, -c, -c, -s])
 
 
 def _by_convolution(x: Value, sign: int) -> Value:
     """Bluestein's: j * k is (j * j + k * k - (j - k) ** 2) / 2."""
     n, lines = x.shape
     size = 1 << (2 * n - 2).bit_length()
-    squares = np.arange(n, dtype=np.int64) ** 2 % (2 * n)
-    chirp = np.exp((sign * 1j * np.pi / n) * squares)
+    chirp = _roots(sign, 2 * n, np.arange(n, dtype=np.int64) ** 2)
     kernel = np.zeros(size, complex)
     kernel[:n] = chirp.conj()
     kernel[size - n + 1 :] = chirp[1:][::-1].conj()

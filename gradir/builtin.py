@@ -57,6 +57,7 @@ PASSES: dict[str, str] = {
     "gradir-schedule": "gradir.passes.fusion.schedule:SchedulePass",
     "gradir-simplify": "gradir.passes.cleanup.simplify:SimplifyPass",
     "gradir-specialize": "gradir.compiler.specialize_pass:SpecializePass",
+    "gradir-split-complex": "gradir.passes.cleanup.split_complex:SplitComplexPass",
     "gradir-stages": "gradir.compiler.stage_passes:StagesPass",
     "gradir-sum-slices": "gradir.passes.lower.sum_slices:SumSlicesPass",
     "gradir-train-step": "gradir.compiler.measured_step:MeasuredTrainStepPass",

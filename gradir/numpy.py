@@ -12,3 +12,4 @@ if TYPE_CHECKING:
 
 sys.modules[__name__] = numpy
 sys.modules[f"{__name__}.linalg"] = numpy.linalg
+sys.modules[f"{__name__}.fft"] = numpy.fft

@@ -40,7 +40,9 @@ tensors. The gradient of an op is given as its vjp: the cotangents of its operan
 cotangent `ct` of its result `y`. Below it stands what `gradir-gradient{mode=vjp}` makes of a
 function that is this op alone. No cotangent flows through "inactive" ops. Errors in units of the
 last place (ulp) are the largest of native code at the points of `tests/dialects/test_points.py`:
-ends, zeros, poles, ties, tiny and huge numbers, held against 50 digits. Of reductions and other ops
+ends, zeros, poles, ties, tiny and huge numbers, held against 50 digits. "Also on complex
+numbers" are ops that take `complex<f32>` and `complex<f64>` elements, with NumPy's values and
+branch cuts; all others refuse them. Of reductions and other ops
 on lines they are units of the last place of the largest term that is rounded.
 """
 
@@ -117,6 +119,8 @@ def _entry(op: type[TensorOp]) -> Iterator[str]:
     yield f"### {op.name}\n"
     yield f"`{_signature(op)}`\n"
     yield f"{meaning}\n"
+    if op.COMPLEX:
+        yield "Also on complex numbers.\n"
     if op.INACTIVE:
         yield "Inactive: no cotangent flows.\n"
     elif derivative:

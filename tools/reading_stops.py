@@ -21,6 +21,7 @@ from gradir.passes.cleanup.decompose import decompose
 from gradir.passes.cleanup.hoist import hoist
 from gradir.passes.cleanup.inline import inline
 from gradir.passes.cleanup.simplify import simplify
+from gradir.passes.cleanup.split_complex import split_complex
 from gradir.passes.differentiate.reverse_mode import walk_block_back
 from gradir.passes.fusion.fuse import fuse
 from gradir.passes.fusion.schedule import schedule
@@ -167,6 +168,12 @@ ON_STAGES = [
         simplify,
         "Each op class says by which simpler ops an op can be replaced without a change of a bit, "
         "and values that are constants are folded.",
+    ),
+    _stage(
+        "gradir-split-complex",
+        split_complex,
+        "A complex tensor becomes two real ones, with the rules of each op, and later stages see "
+        "real numbers only. There are none here.",
     ),
     _stage(
         "gradir-decompose",

@@ -142,7 +142,10 @@ def random_input(spec: ArraySpec, seed: int, index: int) -> Array:
         return random.randint(0, 2, spec.shape).astype(spec.dtype)
     if spec.dtype.kind in "iu":
         return random.randint(0, INTEGER_BOUND, spec.shape).astype(spec.dtype)
-    return np.asarray(random.standard_normal(spec.shape)).astype(spec.dtype)
+    numbers = np.asarray(random.standard_normal(spec.shape))
+    if spec.dtype.kind == "c":
+        numbers = numbers + 1j * random.standard_normal(spec.shape)
+    return numbers.astype(spec.dtype)
 
 
 def _type(spec: ArraySpec) -> str:

@@ -128,6 +128,7 @@ class AffineGatherOp(_AffineOp):
     """
 
     name = "array.affine_gather"
+    COMPLEX: ClassVar[bool] = True
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("map", "pad")
     WAY_OUT: ClassVar[str] = "give a pad for reads outside"
 
@@ -166,6 +167,7 @@ class AffineScatterAddOp(_AffineOp):
     """
 
     name = "array.affine_scatter_add"
+    COMPLEX: ClassVar[bool] = True
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("map", "drop")
     WAY_OUT: ClassVar[str] = "set drop = true for sums outside"
 
@@ -174,7 +176,7 @@ class AffineScatterAddOp(_AffineOp):
         return flag(self.attributes, "drop", False)
 
     def verify_types(self) -> None:
-        require_elements(self.x.type, "number")
+        require_elements(self.x.type, "number", self.COMPLEX)
         self.require_access(self.x.type, self.y.type, self.drops)
         if is_static(self.x.type) and is_static(self.y.type):
             require_size(tensor(self._extents(), element_of(self.y.type)))

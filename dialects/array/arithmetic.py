@@ -16,7 +16,13 @@ from gradir.dialects.base import extrema
 from gradir.dialects.base.attributes import Attributes, Types, number
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
-from gradir.dialects.base.shapes import byte_size, element_of, is_float, is_unsigned
+from gradir.dialects.base.shapes import (
+    byte_size,
+    element_of,
+    is_complex,
+    is_float,
+    is_unsigned,
+)
 from gradir.dialects.base.value import Scalar, Value
 from gradir.dialects.building import body as b
 from gradir.dialects.building.gate import by_convention, gated, zero_or_nan
@@ -39,14 +45,19 @@ class PowOp(BinaryOp):
 
     Integers wrap; to a negative power they are rounded towards 0, so 0 but for 1 and -1.
     vjp: ct * rhs * lhs ** (rhs - 1), 0 where both are 0; ct * y * log(lhs), 0 where lhs is 0 and
-    rhs >= 0 or lhs is inf and rhs < 0, -inf where lhs is 0 and rhs < 0, as y is inf, nan below 0
+    rhs >= 0 or lhs is inf and rhs < 0, -inf where lhs is 0 and rhs < 0, as y is inf, nan below 0;
+    of complex numbers ct * rhs * lhs ** (rhs - 1), 0 where rhs is 0, and ct * y * log(lhs), 0 where
+    lhs is 0
     """
 
     name = "array.pow"
+    COMPLEX: ClassVar[bool] = True
 
     def vjp(self, ct: Value, y: Value, lhs: Value, rhs: Value) -> Cotangents:
         from gradir.dialects.array.reductions import narrowed, widened
 
+        if is_complex(lhs.element):
+            return self._complex_vjp(ct, y, lhs, rhs)
         wide, base, exponent = widened(ct), widened(lhs), widened(rhs)
         # 0 * 0 ** -1 would be nan; the exponent is replaced, so that no inf enters a derivative
         smallest = _SMALLEST_F64 if base.element == f64 else _SMALLEST_F32
@@ -59,6 +70,14 @@ class PowOp(BinaryOp):
         to_rhs = WhereOp.on(vanishing, wide.full(0), wide * (widened(y) * logarithm))
         return [narrowed(to_lhs, ct.type), narrowed(to_rhs, ct.type)]
 
+    @staticmethod
+    def _complex_vjp(ct: Value, y: Value, lhs: Value, rhs: Value) -> Cotangents:
+        lower = WhereOp.on(rhs.equal(0), rhs.full(1), rhs - 1)
+        nothing = lhs.equal(0)
+        logarithm = LogOp.on(WhereOp.on(nothing, lhs.full(1), lhs))
+        to_rhs = WhereOp.on(nothing, ct.full(0), ct * (y * logarithm))
+        return [ct * (rhs * PowOp.on(lhs, lower)), to_rhs]
+
     def body(self, x: Scalar, y: Scalar) -> Scalar:
         element = element_of(self.lhs.type)
         if is_float(element):
@@ -67,7 +86,7 @@ class PowOp(BinaryOp):
         return b.integer_power(x, y, bits if is_unsigned(element) else bits - 1)
 
     def numpy(self, x: Any, y: Any) -> Any:
-        if x.dtype.kind == "f":
+        if x.dtype.kind in "fc":
             return np.power(x, y)
         where: Any = np.where
         of_units = np.power(x, where(y < 0, y & 1, y))

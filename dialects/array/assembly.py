@@ -56,6 +56,7 @@ class StackOp(TensorOp):
     """
 
     name = "array.stack"
+    COMPLEX: ClassVar[bool] = True
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("axis",)
 
     xs = var_operand_def()
@@ -103,6 +104,7 @@ class SplitOp(TensorOp):
     """
 
     name = "array.split"
+    COMPLEX: ClassVar[bool] = True
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("axis", "sizes")
 
     x = operand_def()
@@ -167,6 +169,7 @@ class RollOp(TensorOp):
     """
 
     name = "array.roll"
+    COMPLEX: ClassVar[bool] = True
     SAME_TYPE: ClassVar[bool] = True
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("shift", "axis")
 
@@ -315,6 +318,7 @@ class TileOp(_RepeatingOp):
     """
 
     name = "array.tile"
+    COMPLEX: ClassVar[bool] = True
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("repeats",)
 
     @classmethod
@@ -359,6 +363,7 @@ class RepeatOp(_RepeatingOp):
     """
 
     name = "array.repeat"
+    COMPLEX: ClassVar[bool] = True
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("count", "axis")
 
     @classmethod

@@ -13,7 +13,16 @@ from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.base.attributes import Attributes, Types
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
-from gradir.dialects.base.shapes import compatible, element_of, is_float, shape_of, tensor
+from gradir.dialects.base.shapes import (
+    compatible,
+    element_of,
+    is_complex,
+    is_complex_tensor,
+    is_float,
+    is_inexact,
+    shape_of,
+    tensor,
+)
 from gradir.dialects.base.support import NOWHERE, Mask, Supports, both, either, negated
 from gradir.dialects.base.value import Scalar, Value
 from gradir.dialects.building import body as b
@@ -35,6 +44,7 @@ class EqualOp(CompareOp):
     """lhs == rhs; false of nan."""
 
     name = "array.equal"
+    COMPLEX: ClassVar[bool] = True
     NUMPY: ClassVar[str] = "equal"
 
     def body(self, x: Scalar, y: Scalar) -> Scalar:
@@ -46,6 +56,7 @@ class NotEqualOp(CompareOp):
     """lhs != rhs; true of nan."""
 
     name = "array.not_equal"
+    COMPLEX: ClassVar[bool] = True
     NUMPY: ClassVar[str] = "not_equal"
 
     def body(self, x: Scalar, y: Scalar) -> Scalar:
@@ -175,6 +186,7 @@ class IsnanOp(_ClassifyOp):
     """Is not a number."""
 
     name = "array.isnan"
+    COMPLEX: ClassVar[bool] = True
     NUMPY: ClassVar[str] = "isnan"
 
     def body(self, x: Scalar) -> Scalar:
@@ -186,6 +198,7 @@ class IsinfOp(_ClassifyOp):
     """Is inf or -inf."""
 
     name = "array.isinf"
+    COMPLEX: ClassVar[bool] = True
     NUMPY: ClassVar[str] = "isinf"
 
     def body(self, x: Scalar) -> Scalar:
@@ -199,6 +212,7 @@ class IsfiniteOp(_ClassifyOp):
     """Is neither infinite nor nan."""
 
     name = "array.isfinite"
+    COMPLEX: ClassVar[bool] = True
     NUMPY: ClassVar[str] = "isfinite"
 
     def body(self, x: Scalar) -> Scalar:
@@ -215,6 +229,7 @@ class WhereOp(ElementwiseOp):
     """x where cond (i1) is true, else y.   vjp: ct where cond, ct where not"""
 
     name = "array.where"
+    COMPLEX: ClassVar[bool] = True
     NUMPY: ClassVar[str] = "where"
 
     cond = operand_def()
@@ -280,11 +295,13 @@ class AstypeOp(ElementwiseOp):
     """x converted to the result's element type, rounded once.
 
     Floats become integers toward 0, saturate where out of range, and nan is 0; integers wrap;
-    numbers other than 0 are true.
-    vjp: astype(ct) between floats; zero from or to an integer.
+    numbers other than 0 are true. Real numbers become complex; of complex ones take a part.
+    vjp: astype(ct) between floats; zero from or to an integer; real(ct) from a float to a complex
+    number
     """
 
     name = "array.astype"
+    COMPLEX: ClassVar[bool] = True
 
     x = operand_def()
     y = result_def()
@@ -296,8 +313,18 @@ class AstypeOp(ElementwiseOp):
                 "broadcast with array.broadcast_to"
             )
 
+        if is_complex_tensor(self.x.type) and not is_complex_tensor(self.y.type):
+            raise VerifyException(
+                f"complex numbers become no {self.y.type}; take array.real, array.imag or array.abs"
+            )
+
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
-        return [AstypeOp.on(ct, type=x.type) if is_float(x.element) else None]
+        if is_float(x.element) and is_complex(y.element):
+            from gradir.dialects.array.complex_parts import RealOp
+
+            part = RealOp.on(ct)
+            return [part if part.type == x.type else AstypeOp.on(part, type=x.type)]
+        return [AstypeOp.on(ct, type=x.type) if is_inexact(x.element) else None]
 
     def zero_operands(self) -> Sequence[SSAValue]:
         return [self.x]

@@ -49,11 +49,12 @@ class MatmulOp(ProductOp):
     """
 
     name = "array.matmul"
+    COMPLEX: ClassVar[bool] = True
 
     @classmethod
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         lhs, rhs = operands
-        require_elements_agree(operands, cls.DOMAIN)
+        require_elements_agree(operands, cls.DOMAIN, cls.COMPLEX)
         if not shape_of(lhs) or not shape_of(rhs):
             raise VerifyException(f"operands must have rank >= 1, got {lhs} and {rhs}")
         left, right = _matrix_shapes(shape_of(lhs), shape_of(rhs))

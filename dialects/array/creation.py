@@ -21,6 +21,7 @@ from gradir.dialects.base.rounding import rounded
 from gradir.dialects.base.shapes import (
     NUMPY_NAMES,
     element_of,
+    is_complex,
     is_float,
     normalize_axis,
     shape_of,
@@ -45,32 +46,58 @@ class CreationOp(TensorOp):
 class FullOp(CreationOp):
     """Every element is `value`, rounded to the element type.
 
-    Of ui64 a number from 2**63 on has its type: `value = 9223372036854775808 : ui64`.
+    Of ui64 a number from 2**63 on has its type: `value = 9223372036854775808 : ui64`. `imag` is the
+    imaginary part of a complex number, 0 where absent.
     """
 
     name = "array.full"
-    ATTRIBUTES: ClassVar[tuple[str, ...]] = ("value",)
+    COMPLEX: ClassVar[bool] = True
+    ATTRIBUTES: ClassVar[tuple[str, ...]] = ("value", "imag")
     traits = traits_def(Pure())
 
     @classmethod
-    def fill(cls, value: float, type_: Attribute) -> Self:
+    def fill(cls, value: complex, type_: Attribute) -> Self:
         element = element_of(type_)
+        if is_complex(element):
+            one = complex(value)
+            parts = {"value": attribute(one.real)}
+            if str(one.imag) != "0.0":
+                parts["imag"] = attribute(one.imag)
+            return cls.create(result_types=[type_], attributes=parts)
+        assert not isinstance(value, complex), f"{value} as {element}"
         exact = rounded(value, f64 if is_float(element) else element)
         return cls.create(result_types=[type_], attributes={"value": attribute(exact)})
 
     @property
     def number(self) -> float:
+        """The number, of complex ones the real part."""
         return number(self.attributes, "value")
+
+    @property
+    def imag(self) -> float:
+        """The imaginary part."""
+        return number(self.attributes, "imag", 0.0)
+
+    @property
+    def whole(self) -> complex:
+        """The number, complex where the elements are."""
+        is_real = not is_complex(element_of(self.y.type))
+        return self.number if is_real else complex(self.number, self.imag)
 
     def verify_types(self) -> None:
         require_number(self.number, self.y.type)
+        if "imag" in self.attributes and not is_complex(element_of(self.y.type)):
+            raise VerifyException(f"imag must be absent for real elements, got {self.y.type}")
+        _ = self.imag
 
     def support(self, of: Supports) -> Mask | None:
-        return NOWHERE if self.number == 0 else None
+        return NOWHERE if self.whole == 0 else None
 
     def numpy(self, *arrays: Any) -> Any:
-        element = element_of(self.y.type)
-        return np.full(shape_of(self.y.type), rounded(self.number, element), numpy_dtype(element))
+        element, shape = element_of(self.y.type), shape_of(self.y.type)
+        if is_complex(element):
+            return np.full(shape, self.whole, numpy_dtype(element))
+        return np.full(shape, rounded(self.number, element), numpy_dtype(element))
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         shape, element = shape_of(self.y.type), scalar_type(element_of(self.y.type))
@@ -82,7 +109,7 @@ class FullOp(CreationOp):
         return nest(emitter, shape, [], [output], fill)
 
 
-def full(near: Value, number: float, type_: Attribute) -> Value:
+def full(near: Value, number: complex, type_: Attribute) -> Value:
     """A tensor filled with a number, emitted beside `near`."""
     op = near.emitter.insert(FullOp.fill(number, type_))
     return Value(op.y, near.emitter)
@@ -96,6 +123,7 @@ class ConstantOp(TensorOp):
     """The tensor written in `value`, e.g. `dense<[1.0, 2.0]> : tensor<2xf32>`."""
 
     name = "array.constant"
+    COMPLEX: ClassVar[bool] = True
     INACTIVE: ClassVar[bool] = True
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("value",)
     y = result_def()
@@ -130,8 +158,8 @@ class ConstantOp(TensorOp):
 
     @property
     def splat(self) -> float | None:
-        """The common value of all elements; None where they differ."""
-        return splat_number(self.dense)
+        """The common value of all elements; None where they differ, and of complex numbers."""
+        return None if is_complex(element_of(self.y.type)) else splat_number(self.dense)
 
     def support(self, of: Supports) -> Mask | None:
         return NOWHERE if self.splat == 0 else None

@@ -64,6 +64,7 @@ class CumulativeSumOp(_CumulativeOp):
     """
 
     name = "array.cumulative_sum"
+    COMPLEX: ClassVar[bool] = True
 
     def start(self) -> float:
         return start_of_sum(element_of(self.y.type), self.exclusive)

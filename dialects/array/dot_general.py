@@ -76,6 +76,7 @@ class DotGeneralOp(ProductOp):
     """
 
     name = "array.dot_general"
+    COMPLEX: ClassVar[bool] = True
     ATTRIBUTES: ClassVar[tuple[str, ...]] = (
         "lhs_batch", "rhs_batch", "lhs_contract", "rhs_contract",
     )  # fmt: skip
@@ -83,7 +84,7 @@ class DotGeneralOp(ProductOp):
     @classmethod
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         lhs, rhs = operands
-        require_elements_agree(operands, cls.DOMAIN)
+        require_elements_agree(operands, cls.DOMAIN, cls.COMPLEX)
         left_shape, right_shape = shape_of(lhs), shape_of(rhs)
         left = _axes(attributes, "lhs", len(left_shape))
         right = _axes(attributes, "rhs", len(right_shape))
@@ -231,11 +232,12 @@ class OuterOp(ProductOp):
     """y[i, j] = lhs[i] * rhs[j] of two vectors.   vjp: ct rhs, lhs ct"""
 
     name = "array.outer"
+    COMPLEX: ClassVar[bool] = True
 
     @classmethod
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         lhs, rhs = operands
-        require_elements_agree(operands, cls.DOMAIN)
+        require_elements_agree(operands, cls.DOMAIN, cls.COMPLEX)
         if len(shape_of(lhs)) != 1 or len(shape_of(rhs)) != 1:
             raise VerifyException(f"operands must have rank 1, got {lhs} and {rhs}")
         return [tensor([*shape_of(lhs), *shape_of(rhs)], element_of(lhs))]
@@ -269,16 +271,19 @@ class VecdotOp(ProductOp):
     """The sum of products along one axis of both operands, `axis = -1`; other axes broadcast.
 
     A negative axis counts from the end of each operand; one >= 0 needs operands of one rank. f16
-    and bf16 are summed in f32.   vjp: ct * rhs, ct * lhs, summed over broadcast axes
+    and bf16 are summed in f32, and nothing is conjugated.
+
+    vjp: ct * rhs, ct * lhs, summed over broadcast axes
     """
 
     name = "array.vecdot"
+    COMPLEX: ClassVar[bool] = True
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("axis",)
 
     @classmethod
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         lhs, rhs = operands
-        require_elements_agree(operands, cls.DOMAIN)
+        require_elements_agree(operands, cls.DOMAIN, cls.COMPLEX)
         shape, axis = _common_shape(shape_of(lhs), shape_of(rhs), attributes)
         return [tensor(shape[:axis] + shape[axis + 1 :], element_of(lhs))]
 

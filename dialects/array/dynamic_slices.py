@@ -89,6 +89,7 @@ class DynamicSliceOp(TensorOp):
     """
 
     name = "array.dynamic_slice"
+    COMPLEX: ClassVar[bool] = True
     READS_PART: ClassVar[bool] = True
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("sizes",)
 
@@ -151,6 +152,7 @@ class DynamicUpdateSliceOp(TensorOp):
     """
 
     name = "array.dynamic_update_slice"
+    COMPLEX: ClassVar[bool] = True
     WRITES_INTO: ClassVar[int | None] = 0
 
     x = operand_def()

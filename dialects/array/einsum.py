@@ -155,6 +155,7 @@ class EinsumOp(TensorOp):
     """
 
     name = "array.einsum"
+    COMPLEX: ClassVar[bool] = True
     DOMAIN: ClassVar[str] = "number"
     SUMS_PRODUCTS: ClassVar[bool] = True
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("equation",)
@@ -167,7 +168,7 @@ class EinsumOp(TensorOp):
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         if not operands:
             raise VerifyException("at least one operand expected, got none")
-        require_elements_agree(operands, cls.DOMAIN)
+        require_elements_agree(operands, cls.DOMAIN, cls.COMPLEX)
         equation = parse_equation(text(attributes, "equation"), [shape_of(o) for o in operands])
         return [tensor(equation.shape(equation.result), element_of(operands[0]))]
 

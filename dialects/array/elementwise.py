@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from cmath import isfinite
 from collections.abc import Sequence
-from math import isfinite, pi, sqrt
+from math import pi, sqrt
 from typing import Any, ClassVar
 
 from xdsl.dialects import arith
@@ -14,13 +15,20 @@ from xdsl.irdl import irdl_op_definition
 from gradir.dialects.array import comparison
 from gradir.dialects.array.comparison import WhereOp
 from gradir.dialects.base import extrema
-from gradir.dialects.base.attributes import splat_number
+from gradir.dialects.base.attributes import Attributes, Types, splat_number
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
-from gradir.dialects.base.shapes import is_float
+from gradir.dialects.base.shapes import (
+    element_of,
+    is_complex,
+    is_float,
+    real_element,
+    shape_of,
+    tensor,
+)
 from gradir.dialects.base.value import Scalar, Value
 from gradir.dialects.building import body as b
-from gradir.dialects.building.gate import gated, inside, zero_or_nan
+from gradir.dialects.building.gate import by_convention, gated, inside, zero_or_nan
 from gradir.dialects.building.kinds import (
     BinaryOp,
     UnaryOp,
@@ -32,14 +40,35 @@ from gradir.dialects.building.slopes import GaussianOp, slope
 
 @irdl_op_definition
 class AbsOp(UnaryOp):
-    """Absolute value.   vjp: ct * sign(x), so 0 at 0"""
+    """Absolute value, a real number; of complex ones without overflow.
+
+    vjp: ct * sign(x), so 0 at 0; of complex x ct * conj(x) / y, 0 where y is 0 (the second
+    derivative is nan there)
+    """
 
     name = "array.abs"
+    COMPLEX: ClassVar[bool] = True
     NUMPY: ClassVar[str] = "abs"
     DOMAIN: ClassVar[str] = "number"
 
+    @classmethod
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
+        [type_] = super().infer_types(operands, attributes)
+        return [tensor(shape_of(type_), real_element(element_of(type_)))]
+
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
+        if is_complex(x.element):
+            return [self._vjp_of_length(ct, y, x)]
         return [ct * SignOp.on(x)]
+
+    @staticmethod
+    def _vjp_of_length(ct: Value, y: Value, x: Value) -> Value:
+        """ct * conj(x) / y, by the parts, so that nothing overflows."""
+        from gradir.dialects.array.complex_parts import ComplexOp, ImagOp, RealOp
+
+        apart, zero = y.not_equal(0), ct.full(0)
+        real, imag = (ct * by_convention(part.on(x) / y, apart, zero) for part in (RealOp, ImagOp))
+        return ComplexOp.on(real, -imag)
 
     def body(self, x: Scalar) -> Scalar:
         return b.absolute(x)
@@ -50,6 +79,7 @@ class NegativeOp(UnaryOp):
     """-x.   vjp: -ct"""
 
     name = "array.negative"
+    COMPLEX: ClassVar[bool] = True
     NUMPY: ClassVar[str] = "negative"
     DOMAIN: ClassVar[str] = "number"
 
@@ -75,6 +105,7 @@ class ExpOp(UnaryOp):
     """e ** x.   vjp: ct * y"""
 
     name = "array.exp"
+    COMPLEX: ClassVar[bool] = True
     NUMPY: ClassVar[str] = "exp"
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
@@ -89,6 +120,7 @@ class Expm1Op(UnaryOp):
     """e ** x - 1, exact near 0.   vjp: ct * exp(x)"""
 
     name = "array.expm1"
+    COMPLEX: ClassVar[bool] = True
     NUMPY: ClassVar[str] = "expm1"
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
@@ -100,12 +132,18 @@ class Expm1Op(UnaryOp):
 
 @irdl_op_definition
 class LogOp(UnaryOp):
-    """Natural logarithm; -inf at 0, nan below.   vjp: ct / x, nan below 0"""
+    """Natural logarithm; -inf at 0, nan below.   vjp: ct / x, nan below 0
+
+    Of complex numbers log(|x|) + i * angle(x), whose cut are the negative numbers.
+    """
 
     name = "array.log"
+    COMPLEX: ClassVar[bool] = True
     NUMPY: ClassVar[str] = "log"
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
+        if is_complex(x.element):
+            return [ct / x]
         return [inside(ct / x, x >= 0)]
 
     def body(self, x: Scalar) -> Scalar:
@@ -117,9 +155,12 @@ class Log1pOp(UnaryOp):
     """log(1 + x), exact near 0.   vjp: ct / (1 + x), nan below -1"""
 
     name = "array.log1p"
+    COMPLEX: ClassVar[bool] = True
     NUMPY: ClassVar[str] = "log1p"
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
+        if is_complex(x.element):
+            return [ct / (1 + x)]
         return [inside(ct / (1 + x), x >= -1)]
 
     def body(self, x: Scalar) -> Scalar:
@@ -128,9 +169,13 @@ class Log1pOp(UnaryOp):
 
 @irdl_op_definition
 class SqrtOp(UnaryOp):
-    """Square root; nan below 0.   vjp: ct / (2 * y), so inf at 0"""
+    """Square root; nan below 0.   vjp: ct / (2 * y), so inf at 0
+
+    Of complex numbers the root whose real part is not negative; the cut are the negative numbers.
+    """
 
     name = "array.sqrt"
+    COMPLEX: ClassVar[bool] = True
     NUMPY: ClassVar[str] = "sqrt"
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
@@ -145,6 +190,7 @@ class RsqrtOp(UnaryOp):
     """1 / sqrt(x).   vjp: ct * -y / (2 * x)"""
 
     name = "array.rsqrt"
+    COMPLEX: ClassVar[bool] = True
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
         return [ct * (-y / (2 * x))]
@@ -161,6 +207,7 @@ class SquareOp(UnaryOp):
     """x * x.   vjp: ct * 2 * x"""
 
     name = "array.square"
+    COMPLEX: ClassVar[bool] = True
     NUMPY: ClassVar[str] = "square"
     DOMAIN: ClassVar[str] = "number"
 
@@ -176,6 +223,7 @@ class ReciprocalOp(UnaryOp):
     """1 / x.   vjp: -ct * y * y"""
 
     name = "array.reciprocal"
+    COMPLEX: ClassVar[bool] = True
     NUMPY: ClassVar[str] = "reciprocal"
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
@@ -190,6 +238,7 @@ class SinOp(UnaryOp):
     """Sine of radians.   vjp: ct * cos(x)"""
 
     name = "array.sin"
+    COMPLEX: ClassVar[bool] = True
     NUMPY: ClassVar[str] = "sin"
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
@@ -204,6 +253,7 @@ class CosOp(UnaryOp):
     """Cosine of radians.   vjp: -ct * sin(x)"""
 
     name = "array.cos"
+    COMPLEX: ClassVar[bool] = True
     NUMPY: ClassVar[str] = "cos"
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
@@ -218,6 +268,7 @@ class TanhOp(UnaryOp):
     """Hyperbolic tangent.   vjp: ct * (1 - y * y)"""
 
     name = "array.tanh"
+    COMPLEX: ClassVar[bool] = True
     NUMPY: ClassVar[str] = "tanh"
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
@@ -285,6 +336,7 @@ class AddOp(BinaryOp):
     """lhs + rhs; integers wrap.   vjp: ct, ct"""
 
     name = "array.add"
+    COMPLEX: ClassVar[bool] = True
     NUMPY: ClassVar[str] = "add"
 
     def vjp(self, ct: Value, y: Value, lhs: Value, rhs: Value) -> Cotangents:
@@ -302,6 +354,7 @@ class SubtractOp(BinaryOp):
     """lhs - rhs; integers wrap.   vjp: ct, -ct"""
 
     name = "array.subtract"
+    COMPLEX: ClassVar[bool] = True
     NUMPY: ClassVar[str] = "subtract"
 
     def vjp(self, ct: Value, y: Value, lhs: Value, rhs: Value) -> Cotangents:
@@ -319,6 +372,7 @@ class MultiplyOp(BinaryOp):
     """lhs * rhs; integers wrap.   vjp: ct * rhs, ct * lhs"""
 
     name = "array.multiply"
+    COMPLEX: ClassVar[bool] = True
     NUMPY: ClassVar[str] = "multiply"
 
     def vjp(self, ct: Value, y: Value, lhs: Value, rhs: Value) -> Cotangents:
@@ -332,6 +386,8 @@ class MultiplyOp(BinaryOp):
         return x * y
 
     def simplify(self, lhs: Value, rhs: Value) -> Value | None:
+        if is_complex(lhs.element):
+            return None  # inf * (1 + 0i) has a nan
         if splat_of(lhs.ssa) == 1:
             return rhs
         return lhs if splat_of(rhs.ssa) == 1 else None
@@ -342,6 +398,7 @@ class DivideOp(BinaryOp):
     """lhs / rhs, floating.   vjp: ct / rhs, -ct * y / rhs"""
 
     name = "array.divide"
+    COMPLEX: ClassVar[bool] = True
     NUMPY: ClassVar[str] = "divide"
     DOMAIN: ClassVar[str] = "float"
 
@@ -356,6 +413,8 @@ class DivideOp(BinaryOp):
         return x / y
 
     def simplify(self, lhs: Value, rhs: Value) -> Value | None:
+        if is_complex(lhs.element):
+            return None
         return lhs if splat_of(rhs.ssa) == 1 else None
 
 
@@ -424,14 +483,14 @@ def is_known_finite(x: SSAValue) -> bool:
             return number is not None and isfinite(number)
 
 
-def splat_of(value: SSAValue) -> float | None:
+def splat_of(value: SSAValue) -> complex | None:
     """The known number, or common value of all elements; None where there is none."""
     from gradir.dialects.array.creation import ConstantOp, FullOp
     from gradir.dialects.array.movement import BroadcastToOp
 
     match value.owner:
         case FullOp() as op:
-            return op.number
+            return op.whole
         case ConstantOp() as op:
             return op.splat
         case BroadcastToOp() as op:

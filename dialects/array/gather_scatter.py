@@ -119,6 +119,7 @@ class GatherNdOp(_TuplesOp):
     """
 
     name = "array.gather_nd"
+    COMPLEX: ClassVar[bool] = True
 
     x = operand_def()
     indices = operand_def()
@@ -177,6 +178,7 @@ class ScatterNdAddOp(_TuplesOp):
     """
 
     name = "array.scatter_nd_add"
+    COMPLEX: ClassVar[bool] = True
 
     x = operand_def()
     indices = operand_def()
@@ -186,7 +188,7 @@ class ScatterNdAddOp(_TuplesOp):
     @classmethod
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         x, indices, updates = operands
-        require_elements(x, "number")
+        require_elements(x, "number", cls.COMPLEX)
         _require_updates(_gathered_type(x, indices, attributes), updates)
         return [x]
 
@@ -232,6 +234,7 @@ class IndexUpdateOp(IndexingOp):
     """
 
     name = "array.index_update"
+    COMPLEX: ClassVar[bool] = True
 
     x = operand_def()
     indices = operand_def()

@@ -110,6 +110,7 @@ class TakeOp(IndexingOp):
     """
 
     name = "array.take"
+    COMPLEX: ClassVar[bool] = True
     READS_PART: ClassVar[bool] = True
 
     x = operand_def()
@@ -201,6 +202,7 @@ class ScatterAddOp(IndexingOp):
     """
 
     name = "array.scatter_add"
+    COMPLEX: ClassVar[bool] = True
     WRITES_INTO: ClassVar[int | None] = 0
 
     x = operand_def()
@@ -211,7 +213,7 @@ class ScatterAddOp(IndexingOp):
     @classmethod
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         x, indices, updates = operands
-        require_elements(x, "number")
+        require_elements(x, "number", cls.COMPLEX)
         taken = taken_type(x, indices, attributes)
         if not compatible(shape_of(taken), shape_of(updates)) or element_of(taken) != element_of(
             updates
@@ -267,6 +269,7 @@ class TakeAlongAxisOp(IndexingOp):
     """
 
     name = "array.take_along_axis"
+    COMPLEX: ClassVar[bool] = True
 
     x = operand_def()
     indices = operand_def()

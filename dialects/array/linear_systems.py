@@ -153,6 +153,7 @@ class SolveOp(MatrixOp):
     """
 
     name = "array.solve"
+    COMPLEX: ClassVar[bool] = True
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("transpose",)
 
     a = operand_def()
@@ -161,7 +162,7 @@ class SolveOp(MatrixOp):
 
     @classmethod
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
-        require_right_side(*operands)
+        require_right_side(*operands, or_complex=True)
         flag(attributes, "transpose", False)
         return [operands[1]]
 
@@ -192,6 +193,8 @@ class SolveOp(MatrixOp):
 
 def solution(a: Any, right: Any, transpose: bool) -> Any:
     """The solution for NumPy matrices, by LU."""
+    if a.dtype.kind == "c":
+        return _complex_solution(np.swapaxes(a, -1, -2) if transpose else a, right)
     factors = np.array(np.swapaxes(a, -1, -2) if transpose else a)
     permuted = np.zeros_like(right)
     for place in np.ndindex(*a.shape[:-2]):
@@ -199,6 +202,17 @@ def solution(a: Any, right: Any, transpose: bool) -> Any:
         permuted[place] = right[place][rows]
     inner = substituted(factors, permuted, TriangularSolve(True, False, True))
     return substituted(factors, inner, TriangularSolve(False, False, False))
+
+
+def _complex_solution(a: Any, right: Any) -> Any:
+    """NumPy's solution; nan for singular matrices."""
+    found = np.full(right.shape, np.nan, right.dtype)
+    for place in np.ndindex(*a.shape[:-2]):
+        try:
+            found[place] = np.linalg.solve(a[place], right[place])
+        except np.linalg.LinAlgError:
+            continue
+    return found
 
 
 class OneMatrixOp(MatrixOp):
@@ -209,7 +223,7 @@ class OneMatrixOp(MatrixOp):
 
     @classmethod
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
-        require_square(operands[0])
+        require_square(operands[0], cls.COMPLEX)
         return [operands[0]]
 
 
@@ -218,6 +232,7 @@ class InvOp(OneMatrixOp):
     """The inverse of a; of a singular matrix it holds inf or nan.   vjp: -y^T ct y^T"""
 
     name = "array.inv"
+    COMPLEX: ClassVar[bool] = True
     SAME_TYPE: ClassVar[bool] = True
 
     def vjp(self, ct: Value, y: Value, a: Value) -> Cotangents:

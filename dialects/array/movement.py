@@ -63,6 +63,7 @@ class ReshapeOp(MovementOp):
     """The same elements in row-major order under the result's shape.   vjp: reshape back"""
 
     name = "array.reshape"
+    COMPLEX: ClassVar[bool] = True
     IS_VIEW: ClassVar[bool] = True
 
     def verify_types(self) -> None:
@@ -128,6 +129,7 @@ class PermuteDimsOp(MovementOp):
     """
 
     name = "array.permute_dims"
+    COMPLEX: ClassVar[bool] = True
     IS_VIEW: ClassVar[bool] = True
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("axes",)
 
@@ -188,6 +190,7 @@ class BroadcastToOp(MovementOp):
     """x repeated to the result's shape by NumPy's rules.   vjp: sum over the repeated axes"""
 
     name = "array.broadcast_to"
+    COMPLEX: ClassVar[bool] = True
     IS_VIEW: ClassVar[bool] = True
 
     def verify_types(self) -> None:
@@ -228,7 +231,7 @@ class BroadcastToOp(MovementOp):
 
         match x.ssa.owner:
             case FullOp() as full:
-                return x.emitter.value(x.emitter.insert(FullOp.fill(full.number, self.y.type)).y)
+                return x.emitter.value(x.emitter.insert(FullOp.fill(full.whole, self.y.type)).y)
             case BroadcastToOp() as inner:
                 return BroadcastToOp.on(x.emitter.value(inner.x), type=self.y.type)
             case _:
@@ -275,6 +278,7 @@ class ExpandDimsOp(_UnitAxesOp):
     """New axes of extent 1 at the places `axis` of the result.   vjp: reshape"""
 
     name = "array.expand_dims"
+    COMPLEX: ClassVar[bool] = True
 
     @classmethod
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
@@ -293,6 +297,7 @@ class SqueezeOp(_UnitAxesOp):
     """x without the axes `axis`, of extent 1.   vjp: reshape"""
 
     name = "array.squeeze"
+    COMPLEX: ClassVar[bool] = True
 
     @classmethod
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
@@ -314,6 +319,7 @@ class FlipOp(MovementOp):
     """x reversed along `axis` (all axes where absent).   vjp: flip"""
 
     name = "array.flip"
+    COMPLEX: ClassVar[bool] = True
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("axis",)
 
     @classmethod

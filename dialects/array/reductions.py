@@ -52,7 +52,7 @@ class ReductionOp(TensorOp):
 
     @classmethod
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
-        require_elements(operands[0], cls.DOMAIN)
+        require_elements(operands[0], cls.DOMAIN, cls.COMPLEX)
         shape = shape_of(operands[0])
         axes = reduced_axes(attributes, len(shape))
         kept = [1 if d in axes else n for d, n in enumerate(shape)]
@@ -162,6 +162,7 @@ class SumOp(ReductionOp):
     """
 
     name = "array.sum"
+    COMPLEX: ClassVar[bool] = True
     COMBINER: ClassVar[str] = "add"
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
@@ -187,6 +188,7 @@ class MeanOp(ReductionOp):
     """Sum divided by the number of elements; nan of none.   vjp: ct / count, repeated"""
 
     name = "array.mean"
+    COMPLEX: ClassVar[bool] = True
     DOMAIN: ClassVar[str] = "float"
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:

@@ -56,7 +56,7 @@ class ScanOp(TensorOp, ABC):
     @classmethod
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         require_equal_types(operands)
-        require_elements(operands[0], cls.DOMAIN)
+        require_elements(operands[0], cls.DOMAIN, cls.COMPLEX)
         scanned_axis(attributes, len(shape_of(operands[0])))
         for name in cls.ATTRIBUTES[1:]:
             flag(attributes, name, False)
@@ -257,6 +257,7 @@ class ShiftOp(MovementOp):
     """
 
     name = "grad.shift"
+    COMPLEX: ClassVar[bool] = True
     SAME_TYPE: ClassVar[bool] = True
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("axis", "by")
 

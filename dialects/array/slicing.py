@@ -44,6 +44,7 @@ class SliceOp(MovementOp):
     """
 
     name = "array.slice"
+    COMPLEX: ClassVar[bool] = True
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("start", "stop", "step")
 
     @classmethod
@@ -141,6 +142,7 @@ class PadOp(MovementOp):
     """
 
     name = "array.pad"
+    COMPLEX: ClassVar[bool] = True
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("low", "high", "value", "mode")
 
     @classmethod
@@ -247,6 +249,7 @@ class ConcatOp(TensorOp):
     """The operands one after the other along `axis`.   vjp: slices of ct"""
 
     name = "array.concat"
+    COMPLEX: ClassVar[bool] = True
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("axis",)
 
     xs = var_operand_def()

@@ -65,6 +65,7 @@ class ProdOp(_StatisticOp):
     """
 
     name = "array.prod"
+    COMPLEX: ClassVar[bool] = True
     NUMPY: ClassVar[str] = "prod"
     COMBINER: ClassVar[str] = "multiply"
 

@@ -11,6 +11,7 @@ from gradir.dialects.array.arithmetic import HypotOp
 from gradir.dialects.array.elementwise import RsqrtOp, SqrtOp
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
+from gradir.dialects.base.shapes import is_complex
 from gradir.dialects.base.value import Scalar, Value
 from gradir.dialects.building import body as b
 from gradir.dialects.building.gate import inside
@@ -25,6 +26,7 @@ class Exp2Op(UnaryOp):
     """2 ** x.   vjp: ct * ln 2 * y"""
 
     name = "array.exp2"
+    COMPLEX: ClassVar[bool] = True
     NUMPY: ClassVar[str] = "exp2"
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
@@ -39,10 +41,12 @@ class Log2Op(UnaryOp):
     """Logarithm to base 2; -inf at 0, nan below.   vjp: ct / (x * ln 2), nan below 0"""
 
     name = "array.log2"
+    COMPLEX: ClassVar[bool] = True
     NUMPY: ClassVar[str] = "log2"
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
-        return [inside(ct * (1 / log(2)) / x, x >= 0)]
+        scaled = ct * (1 / log(2)) / x
+        return [scaled if is_complex(x.element) else inside(scaled, x >= 0)]
 
     def body(self, x: Scalar) -> Scalar:
         return b.log2(x)
@@ -53,10 +57,12 @@ class Log10Op(UnaryOp):
     """Logarithm to base 10; -inf at 0, nan below.   vjp: ct / (x * ln 10), nan below 0"""
 
     name = "array.log10"
+    COMPLEX: ClassVar[bool] = True
     NUMPY: ClassVar[str] = "log10"
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
-        return [inside(ct * (1 / log(10)) / x, x >= 0)]
+        scaled = ct * (1 / log(10)) / x
+        return [scaled if is_complex(x.element) else inside(scaled, x >= 0)]
 
     def body(self, x: Scalar) -> Scalar:
         return b.log10(x)
@@ -102,6 +108,7 @@ class TanOp(UnaryOp):
     """Tangent of radians.   vjp: ct * (1 + y * y)"""
 
     name = "array.tan"
+    COMPLEX: ClassVar[bool] = True
     NUMPY: ClassVar[str] = "tan"
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
@@ -119,13 +126,21 @@ class AsinOp(UnaryOp):
     """
 
     name = "array.asin"
+    COMPLEX: ClassVar[bool] = True
     NUMPY: ClassVar[str] = "arcsin"
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
-        return [ct * RsqrtOp.on(slope(SquareComplementOp, x))]
+        return [ct * _slope_of_arcs(x)]
 
     def body(self, x: Scalar) -> Scalar:
         return b.asin(x)
+
+
+def _slope_of_arcs(x: Value) -> Value:
+    """1 / sqrt((1 - x) * (1 + x)); of complex x by two roots, so that nothing cancels."""
+    if is_complex(x.element):
+        return 1 / (SqrtOp.on(1 - x) * SqrtOp.on(1 + x))
+    return RsqrtOp.on(slope(SquareComplementOp, x))
 
 
 @irdl_op_definition
@@ -136,10 +151,11 @@ class AcosOp(UnaryOp):
     """
 
     name = "array.acos"
+    COMPLEX: ClassVar[bool] = True
     NUMPY: ClassVar[str] = "arccos"
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
-        return [-ct * RsqrtOp.on(slope(SquareComplementOp, x))]
+        return [-ct * _slope_of_arcs(x)]
 
     def body(self, x: Scalar) -> Scalar:
         return b.acos(x)
@@ -150,6 +166,7 @@ class AtanOp(UnaryOp):
     """Angle in [-pi/2, pi/2] of a tangent.   vjp: ct / (1 + x * x)"""
 
     name = "array.atan"
+    COMPLEX: ClassVar[bool] = True
     NUMPY: ClassVar[str] = "arctan"
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
@@ -167,6 +184,7 @@ class SinhOp(UnaryOp):
     """Hyperbolic sine.   vjp: ct * cosh(x)"""
 
     name = "array.sinh"
+    COMPLEX: ClassVar[bool] = True
     NUMPY: ClassVar[str] = "sinh"
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
@@ -181,6 +199,7 @@ class CoshOp(UnaryOp):
     """Hyperbolic cosine.   vjp: ct * sinh(x)"""
 
     name = "array.cosh"
+    COMPLEX: ClassVar[bool] = True
     NUMPY: ClassVar[str] = "cosh"
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
@@ -195,9 +214,12 @@ class AsinhOp(UnaryOp):
     """The number of a hyperbolic sine.   vjp: ct / sqrt(1 + x * x), without overflow"""
 
     name = "array.asinh"
+    COMPLEX: ClassVar[bool] = True
     NUMPY: ClassVar[str] = "arcsinh"
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
+        if is_complex(x.element):
+            return [ct / SqrtOp.on(1 + x * x)]
         return [ct / HypotOp.on(x, x.full(1))]
 
     def body(self, x: Scalar) -> Scalar:
@@ -212,6 +234,7 @@ class AcoshOp(UnaryOp):
     """
 
     name = "array.acosh"
+    COMPLEX: ClassVar[bool] = True
     NUMPY: ClassVar[str] = "arccosh"
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
@@ -229,10 +252,13 @@ class AtanhOp(UnaryOp):
     """
 
     name = "array.atanh"
+    COMPLEX: ClassVar[bool] = True
     NUMPY: ClassVar[str] = "arctanh"
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
         apart = slope(SquareComplementOp, x)
+        if is_complex(x.element):
+            return [ct / apart]
         return [inside(ct / apart, apart >= 0)]
 
     def body(self, x: Scalar) -> Scalar:

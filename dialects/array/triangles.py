@@ -47,6 +47,7 @@ class EyeOp(CreationOp):
     """A matrix of the result's type with ones on the k-th diagonal (default 0), else zeros."""
 
     name = "array.eye"
+    COMPLEX: ClassVar[bool] = True
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("k",)
 
     def verify_types(self) -> None:
@@ -127,6 +128,7 @@ class TrilOp(_TriangleOp):
     """The elements on and below the k-th diagonal (default 0), zeros above.   vjp: tril of ct"""
 
     name = "array.tril"
+    COMPLEX: ClassVar[bool] = True
     KEEPS: ClassVar[Callable[[Scalar, Scalar], Scalar]] = b.less_equal
     NUMPY: ClassVar[str] = "tril"
 
@@ -136,6 +138,7 @@ class TriuOp(_TriangleOp):
     """The elements on and above the k-th diagonal (default 0), zeros below.   vjp: triu of ct"""
 
     name = "array.triu"
+    COMPLEX: ClassVar[bool] = True
     KEEPS: ClassVar[Callable[[Scalar, Scalar], Scalar]] = b.greater_equal
     NUMPY: ClassVar[str] = "triu"
 
@@ -157,6 +160,7 @@ class DiagonalOp(MovementOp):
     """
 
     name = "array.diagonal"
+    COMPLEX: ClassVar[bool] = True
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("offset",)
 
     @classmethod
@@ -192,6 +196,7 @@ class TraceOp(TensorOp):
     """
 
     name = "array.trace"
+    COMPLEX: ClassVar[bool] = True
     DOMAIN: ClassVar[str] = "number"
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("offset",)
 
@@ -201,7 +206,7 @@ class TraceOp(TensorOp):
 
     @classmethod
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
-        require_elements(operands[0], cls.DOMAIN)
+        require_elements(operands[0], cls.DOMAIN, cls.COMPLEX)
         require_matrices(operands[0], "x")
         integer(attributes, "offset", 0)
         return [tensor(shape_of(operands[0])[:-2], element_of(operands[0]))]
@@ -234,6 +239,7 @@ class DiagonalBackwardOp(TensorOp):
     """
 
     name = "grad.diagonal_backward"
+    COMPLEX: ClassVar[bool] = True
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("offset",)
 
     ct = operand_def()

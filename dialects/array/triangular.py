@@ -21,7 +21,16 @@ from gradir.dialects.base.attributes import Attributes, Types, flag
 from gradir.dialects.base.batch import Batch
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
-from gradir.dialects.base.shapes import DYNAMIC, compatible, element_of, is_tensor, shape_of, tensor
+from gradir.dialects.base.shapes import (
+    DYNAMIC,
+    c64,
+    c128,
+    compatible,
+    element_of,
+    is_tensor,
+    shape_of,
+    tensor,
+)
 from gradir.dialects.base.value import Emitter, Value
 from gradir.dialects.loopnest.loopnest import ReshapeOp as LoopnestReshapeOp
 
@@ -44,9 +53,10 @@ class MatrixOp(TensorOp, ABC):
         return batch.in_front()
 
 
-def require_square(type_: Attribute) -> tuple[list[int], int]:
+def require_square(type_: Attribute, or_complex: bool = False) -> tuple[list[int], int]:
     """The leading extents of square matrices, and their size; VerifyException for others."""
-    if not is_tensor(type_) or element_of(type_) not in (f32, f64):
+    taken = (f32, f64, c64, c128) if or_complex else (f32, f64)
+    if not is_tensor(type_) or element_of(type_) not in taken:
         raise VerifyException(
             f"elements must be f32 or f64, got {type_}; convert with array.astype"
         )
@@ -69,9 +79,9 @@ def require_matrices(type_: Attribute) -> tuple[list[int], int, int, int]:
     return batch, rows, columns, DYNAMIC if DYNAMIC in (rows, columns) else min(rows, columns)
 
 
-def require_right_side(a: Attribute, right: Attribute) -> None:
+def require_right_side(a: Attribute, right: Attribute, *, or_complex: bool = False) -> None:
     """b has the leading extents and the rows of a; columns may be missing."""
-    batch, size = require_square(a)
+    batch, size = require_square(a, or_complex)
     shape = shape_of(right)
     rows = shape[:-1] if len(shape) == len(batch) + 2 else shape
     if element_of(a) != element_of(right) or not compatible(rows, [*batch, size]):

@@ -28,7 +28,7 @@ from xdsl.utils.exceptions import VerifyException
 from gradir.dialects.base.extent_values import read_extent
 from gradir.dialects.base.extents import Extent, Size, is_extent
 from gradir.dialects.base.lazy_numpy import np
-from gradir.dialects.base.shapes import ui64
+from gradir.dialects.base.shapes import is_complex, ui64
 
 Attributes = Mapping[str, Attribute]
 Types = Sequence[Attribute]
@@ -80,7 +80,7 @@ def attribute(value: Plain) -> Attribute:
 def is_splat(constant: DenseIntOrFPElementsAttr) -> bool:
     """Every element has the same bits: 0.0 and -0.0 are two."""
     size = constant.get_element_type().compile_time_size
-    elements = np.frombuffer(constant.data.data, f"u{size}")
+    elements = np.frombuffer(constant.data.data, f"u{size}" if size <= 8 else f"V{size}")
     return bool((elements == elements[:1]).all())
 
 
@@ -213,8 +213,8 @@ def _reads_back(value: float) -> bool:
 
 
 def splat_number(dense: DenseIntOrFPElementsAttr) -> float | None:
-    """The common value of all elements, bit for bit; None where they differ."""
-    if not dense.data.data or not is_splat(dense):
+    """The common value of all elements, bit for bit; None where they differ, or are complex."""
+    if not dense.data.data or not is_splat(dense) or is_complex(dense.get_element_type()):
         return None
     return cast(float, next(iter(dense.iter_values())))
 

@@ -62,9 +62,10 @@ def ascending(x: Any, axis: int) -> Any:
 
 def total(x: Any, axis: Sequence[int], keepdims: bool) -> Any:
     """The sum along some axes: 0 of no elements, -0 where all are."""
-    if x.dtype.kind != "f" or (x.size == 0 and 0 in [x.shape[d] for d in axis]):
+    if x.dtype.kind not in "fc" or (x.size == 0 and 0 in [x.shape[d] for d in axis]):
         return np.add.reduce(x, axis=tuple(axis), keepdims=keepdims)
-    return np.add.reduce(x, axis=tuple(axis), keepdims=keepdims, initial=-0.0)
+    start = -0.0 if x.dtype.kind == "f" else complex(-0.0, -0.0)
+    return np.add.reduce(x, axis=tuple(axis), keepdims=keepdims, initial=start)
 
 
 def _lower_zero(x: Any, y: Any) -> Any:

@@ -25,6 +25,7 @@ from gradir.dialects.base.batch import Batch
 from gradir.dialects.base.shapes import (
     compatible,
     element_of,
+    is_complex_tensor,
     is_scalar,
     is_tensor,
     require_element,
@@ -44,6 +45,15 @@ def has_trait(op: Operation, trait: type[OpTrait]) -> bool:
 def is_terminator(op: Operation) -> bool:
     """Whether an op ends its block; an unregistered op does where it is the last one."""
     return op.next_op is None and op.has_trait(IsTerminator)
+
+
+def require_real(op: str, types: Iterable[Attribute]) -> None:
+    """VerifyException for complex tensors of an op without a meaning on them."""
+    wrong = next(filter(is_complex_tensor, types), None)
+    if wrong is not None:
+        raise VerifyException(
+            f"{op}: elements must be real, got {wrong}; take array.real, array.imag or array.abs"
+        )
 
 
 def require_tensor(op: str, type_: Attribute) -> None:
@@ -83,6 +93,8 @@ class TensorOp(IRDLOperation, ABC):
     TAKES_SCALARS: ClassVar[bool] = False
     # The elements of data that the op takes, of `require_elements`: frontends convert to them.
     DOMAIN: ClassVar[str] = "any"
+    # The op has a meaning on complex elements, too; others refuse them.
+    COMPLEX: ClassVar[bool] = False
     # The op's attributes; others are refused.
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ()
 
@@ -111,6 +123,8 @@ class TensorOp(IRDLOperation, ABC):
         for value in (*self.operands, *self.results):
             if not (self.TAKES_SCALARS and is_scalar(value.type)):
                 require_tensor(self.name, value.type)
+        if not self.COMPLEX:
+            require_real(self.name, [v.type for v in (*self.operands, *self.results)])
         for name in self.attributes:
             if name not in self.ATTRIBUTES and "." not in name:
                 known = ", ".join(self.ATTRIBUTES) or "none"

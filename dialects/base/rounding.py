@@ -8,7 +8,7 @@ from math import copysign, frexp, inf, isfinite
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type
 from xdsl.ir import Attribute
 
-from gradir.dialects.base.shapes import is_float
+from gradir.dialects.base.shapes import is_float, real_element
 
 _FORMS: tuple[tuple[type[Attribute], str], ...] = ((Float16Type, "<e"), (Float32Type, "<f"))
 
@@ -24,6 +24,7 @@ _DOUBLE_BITS = (53, -1074)
 
 def rounded(number: float, element: Attribute) -> float:
     """`number` as an element: a float, infinite beyond the largest, or an exact int."""
+    element = real_element(element)
     if not is_float(element):
         assert number == int(number), f"{number} as {element}"
         return int(number)

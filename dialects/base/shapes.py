@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     AnyFloat,
     BFloat16Type,
+    ComplexType,
     Float16Type,
     Float32Type,
     Float64Type,
@@ -40,6 +41,8 @@ DYNAMIC = DYNAMIC_INDEX
 AnyTensor = TensorType[Attribute]
 
 ui8, ui16, ui32, ui64 = (IntegerType(n, Signedness.UNSIGNED) for n in (8, 16, 32, 64))
+c64, c128 = ComplexType(f32), ComplexType(f64)
+"""The complex numbers of two f32, and of two f64."""
 _FLOATS = (Float64Type, Float32Type, Float16Type, BFloat16Type)
 FLOAT_NAMES = "f64, f32, f16 or bf16"
 
@@ -58,6 +61,8 @@ NUMPY_NAMES: dict[Attribute, str] = {
     ui16: "uint16",
     ui8: "uint8",
     i1: "bool",
+    c128: "complex128",
+    c64: "complex64",
 }
 _INTEGERS = frozenset(e for e, name in NUMPY_NAMES.items() if "int" in name)
 
@@ -70,6 +75,33 @@ _LARGEST_ELEMENT = 16
 
 def is_float(element: Attribute) -> TypeGuard[AnyFloat]:
     return type(element) in _FLOATS
+
+
+def is_complex(element: Attribute) -> TypeGuard[ComplexType[AnyFloat]]:
+    """Whether an element is a complex number of two f32 or of two f64."""
+    return type(element) is ComplexType and element in (c64, c128)
+
+
+def is_inexact(element: Attribute) -> bool:
+    """Whether an element is a float or a complex number: it has derivatives."""
+    return is_float(element) or is_complex(element)
+
+
+def real_element(element: Attribute) -> Attribute:
+    """The type of both parts of a complex number; another element itself."""
+    return element.element_type if is_complex(element) else element
+
+
+def complex_element(element: Attribute) -> Attribute:
+    """The complex numbers whose parts are floats of a type: f64's for f64, else f32's."""
+    if is_complex(element):
+        return element
+    return c128 if element == f64 else c64
+
+
+def is_complex_tensor(type_: Attribute) -> bool:
+    """Whether a type is a tensor type of complex numbers."""
+    return is_tensor(type_) and is_complex(type_.element_type)
 
 
 def is_integer(element: Attribute) -> bool:
@@ -202,6 +234,8 @@ def byte_size(element: Attribute) -> int:
     """Bytes of one element in memory; a bool takes one."""
     if is_float(element):
         return element.bitwidth // 8
+    if is_complex(element):
+        return 2 * byte_size(element.element_type)
     if isinstance(element, IndexType):
         return 8
     integer = as_integer_type(element)

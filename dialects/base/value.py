@@ -91,7 +91,7 @@ class Value:
     def element(self) -> Attribute:
         return self.type.element_type
 
-    def full(self, number: float) -> Self:
+    def full(self, number: complex) -> Self:
         """A constant of this value's type."""
         return cast("Self", self.operator("full")(self, number, self.type))
 

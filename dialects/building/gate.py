@@ -31,6 +31,7 @@ class GateOp(ElementwiseOp):
     """
 
     name = "grad.gate"
+    COMPLEX: ClassVar[bool] = True
     TAKES_SCALARS: ClassVar[bool] = True
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("smooth",)
 
@@ -48,7 +49,7 @@ class GateOp(ElementwiseOp):
                 got = f"{x}, {keep} and {rest}"
                 raise VerifyException(f"operands must be a float, i1 and that float, got {got}")
             return [x]
-        require_elements(x, "float")
+        require_elements(x, "float", cls.COMPLEX)
         require_equal_types([x, rest])
         require_equal_types([keep, tensor(shape_of(x), i1)])
         return [x]

@@ -23,7 +23,9 @@ from gradir.dialects.base.shapes import (
     compatible,
     element_of,
     is_bool,
+    is_complex,
     is_float,
+    is_inexact,
     is_tensor,
     is_unsigned,
     shape_of,
@@ -92,7 +94,7 @@ class UnaryOp(ElementwiseOp, ABC):
 
     @classmethod
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
-        require_elements(operands[0], cls.DOMAIN)
+        require_elements(operands[0], cls.DOMAIN, cls.COMPLEX)
         return [operands[0]]
 
 
@@ -109,7 +111,7 @@ class BinaryOp(ElementwiseOp, ABC):
     @classmethod
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         require_equal_types(operands)
-        require_elements(operands[0], cls.DOMAIN)
+        require_elements(operands[0], cls.DOMAIN, cls.COMPLEX)
         return [operands[0]]
 
 
@@ -137,13 +139,14 @@ class FactOp(UnaryOp, ABC):
 
     @classmethod
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
-        require_elements(operands[0], cls.DOMAIN)
+        require_elements(operands[0], cls.DOMAIN, cls.COMPLEX)
         return [tensor(shape_of(operands[0]), cls.ELEMENT)]
 
 
 class SameValueOp(TensorOp, ABC):
     """y = x, with a meaning for derivatives or for passes."""
 
+    COMPLEX: ClassVar[bool] = True
     SAME_TYPE: ClassVar[bool] = True
     TAKES_SCALARS: ClassVar[bool] = True
 
@@ -176,32 +179,41 @@ class IdentityOp(SameValueOp, ABC):
     traits = traits_def(Pure())
 
 
-def require_elements(type_: Attribute, domain: str) -> None:
-    """`float`, `number` (float or integer), `bool`, `integer`, `bits` (integer, bool) or `any`."""
+def require_elements(type_: Attribute, domain: str, or_complex: bool = False) -> None:
+    """`float`, `number` (float or integer), `bool`, `integer`, `bits` (integer, bool) or `any`.
+
+    With `or_complex` complex numbers, too.
+    """
     if not is_tensor(type_):
         raise VerifyException(f"expected a ranked tensor, got {type_}")
     element = type_.element_type
-    fits = {
-        "float": is_float(element),
-        "number": not is_bool(element),
-        "bool": is_bool(element),
-        "integer": not is_bool(element) and not is_float(element),
-        "bits": not is_float(element),
-        "any": True,
-    }[domain]
+    if is_complex(element):
+        fits = or_complex
+    else:
+        fits = {
+            "float": is_float(element),
+            "number": not is_bool(element),
+            "bool": is_bool(element),
+            "integer": not is_bool(element) and not is_float(element),
+            "bits": not is_float(element),
+            "any": True,
+        }[domain]
     if not fits:
         wanted = {
             "number": "floating or integer",
             "float": "floating",
             "bool": "i1",
             "bits": "integer or i1",
+            "any": "real",
         }
         raise VerifyException(f"elements must be {wanted.get(domain, domain)}, got {type_}")
 
 
-def require_elements_agree(types: Sequence[Attribute], domain: str) -> None:
+def require_elements_agree(
+    types: Sequence[Attribute], domain: str, or_complex: bool = False
+) -> None:
     """VerifyException unless all have one element type, of the domain."""
-    require_elements(types[0], domain)
+    require_elements(types[0], domain, or_complex)
     if any(element_of(other) != element_of(types[0]) for other in types[1:]):
         raise VerifyException(f"elements must agree, got {types_text(types)}")
 
@@ -215,7 +227,7 @@ def types_text(types: Sequence[Attribute]) -> str:
 def require_number(value: float, type_: Attribute) -> None:
     """VerifyException unless the type can hold `value`; floats are rounded, integers are exact."""
     element = element_of(type_)
-    if is_float(element):
+    if is_inexact(element):
         return
     bits = 1 if is_bool(element) else 8 * byte_size(element)
     from_zero = is_bool(element) or is_unsigned(element)

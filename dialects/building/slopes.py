@@ -205,6 +205,7 @@ class AtanSlopeOp(SlopeOp):
     """1 / (1 + x * x), the derivative of atan.   vjp: ct * -2 * x * y * y"""
 
     name = "grad.atan_slope"
+    COMPLEX: ClassVar[bool] = True
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
         # y * y would vanish before the product does
@@ -222,6 +223,7 @@ class SquareComplementOp(SlopeOp):
     """1 - x * x, exact where it is small.   vjp: ct * -2 * x"""
 
     name = "grad.square_complement"
+    COMPLEX: ClassVar[bool] = True
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
         return [ct * (-2 * x)]

@@ -33,6 +33,7 @@ class AccumulateSliceOp(TensorOp):
     """
 
     name = "grad.accumulate_slice"
+    COMPLEX: ClassVar[bool] = True
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("start",)
 
     x = operand_def()
@@ -43,7 +44,7 @@ class AccumulateSliceOp(TensorOp):
     @classmethod
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         x, updates = operands
-        require_elements(x, "float")
+        require_elements(x, "float", cls.COMPLEX)
         shape, part = shape_of(x), shape_of(updates)
         if len(shape) != len(part) or element_of(x) != element_of(updates):
             raise VerifyException(f"ranks and elements must agree, got {x} and {updates}")

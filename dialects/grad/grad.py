@@ -174,6 +174,7 @@ class ZeroOp(CreationOp):
     """All zeros: the cotangent of a value without contributions."""
 
     name = "grad.zero"
+    COMPLEX: ClassVar[bool] = True
 
     def support(self, of: Supports) -> Mask | None:
         return NOWHERE
@@ -196,6 +197,7 @@ class AccumulateOp(ElementwiseOp):
     """
 
     name = "grad.accumulate"
+    COMPLEX: ClassVar[bool] = True
     SAME_TYPE: ClassVar[bool] = True
 
     xs = var_operand_def()
@@ -208,7 +210,7 @@ class AccumulateOp(ElementwiseOp):
         if any(map(is_slices, operands)):
             return [sum_type(operands)]
         require_equal_types(operands)
-        require_elements(operands[0], "number")
+        require_elements(operands[0], "number", cls.COMPLEX)
         return operands[:1]
 
     def verify_(self) -> None:
@@ -261,6 +263,7 @@ class TakeAlongAxisBackwardOp(IndexingOp):
     """
 
     name = "grad.take_along_axis_backward"
+    COMPLEX: ClassVar[bool] = True
 
     ct = operand_def()
     indices = operand_def()

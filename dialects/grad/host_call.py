@@ -20,7 +20,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.base.diagnostics import PassError, kind_name
 from gradir.dialects.base.effects import OutsideEffect
-from gradir.dialects.base.interfaces import Cotangents, require_tensor
+from gradir.dialects.base.interfaces import Cotangents, require_real, require_tensor
 from gradir.dialects.base.op_rules import register_remedy, register_vjp
 from gradir.dialects.base.shapes import (
     NUMPY_NAMES,
@@ -153,6 +153,7 @@ class HostCallOp(IRDLOperation):
     def verify_(self) -> None:
         for value in (*self.inputs, *self.outputs):
             require_tensor(self.name, value.type)
+        require_real(self.name, [value.type for value in (*self.inputs, *self.outputs)])
         mode = "sync" if self.exec is None else self.exec.data
         if mode not in MODES_OF_CALLS:
             known = ", ".join(MODES)

@@ -25,7 +25,7 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 
 from gradir.dialects.base.op_rules import register_zero_operands
-from gradir.dialects.base.shapes import element_of, is_float, is_tensor
+from gradir.dialects.base.shapes import element_of, is_inexact, is_tensor
 from gradir.dialects.base.slice_type import is_slices
 from gradir.dialects.base.value import Emitter
 
@@ -53,7 +53,7 @@ def join(value: SSAValue, emitter: Emitter) -> SSAValue:
 def _has_sums(type_: Attribute) -> bool:
     if isinstance(type_, AnyFloat) or is_slices(type_):
         return True
-    return is_tensor(type_) and is_float(element_of(type_))
+    return is_tensor(type_) and is_inexact(element_of(type_))
 
 
 register_zero_operands(JoinOp, lambda op: op.operands)

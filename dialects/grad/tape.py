@@ -35,6 +35,7 @@ from gradir.dialects.base.shapes import (
     byte_size,
     element_of,
     is_float,
+    is_inexact,
     is_static,
     is_tensor,
     require_size,
@@ -89,7 +90,7 @@ class TapeType(ParametrizedAttribute, TypeAttribute):
                 raise VerifyException(f"grad.tape: shapes must be static, got {column}")
             element = element_of(column) if is_tensor(column) else column
             integer = as_integer_type(element)
-            if not (is_float(element) or integer is not None or isinstance(element, IndexType)):
+            if not (is_inexact(element) or integer is not None or isinstance(element, IndexType)):
                 raise VerifyException(
                     f"grad.tape: columns must be tensors or numbers, got {column}"
                 )
@@ -153,7 +154,7 @@ def is_floating(type_: Attribute) -> bool:
         return any(map(is_floating, type_.columns))
     if is_slices(type_):
         type_ = type_.dense
-    return is_float(element_of(type_) if is_tensor(type_) else type_)
+    return is_inexact(element_of(type_)) if is_tensor(type_) else is_float(type_)
 
 
 def cotangent_type(type_: Attribute) -> Attribute:

@@ -165,6 +165,11 @@ def _refuse_tapes(code: NativeCode, name: str) -> None:
             f"@{name}: arguments and results of a library must be arrays, got a tape; mode=vjp or "
             "mode=grad keeps it inside of one function"
         )
+    if code.complexes is not None:
+        raise CompileError(
+            f"@{name}: arguments and results of a library must be real, got complex ones; hand "
+            "over real and imaginary parts, of array.real, array.imag and array.complex"
+        )
 
 
 def _native_call(site: Any, functions: Mapping[str, HostFunction], groups: Groups) -> LibraryCall:

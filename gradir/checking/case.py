@@ -14,7 +14,7 @@ from xdsl.ir import Attribute
 from gradir.dialects.array.creation import numpy_dtype
 from gradir.dialects.base.attributes import Plain
 from gradir.dialects.base.interfaces import TensorOp
-from gradir.dialects.base.shapes import NUMPY_NAMES, tensor
+from gradir.dialects.base.shapes import NUMPY_NAMES, complex_element, is_complex, tensor
 from gradir.plugins import op_class_of
 
 Array = np.ndarray[Any, Any]
@@ -33,8 +33,8 @@ class OpCase:
     """An op on operands: one row of a table that `gradir.testing.check_op` holds an op against.
 
     `op` is its name. An operand is a shape, which stands for random floats in the `domain`, or an
-    array: integers, bools, or floats that matter. Whatever is not given is inferred, or not needed
-    by the op.
+    array: integers, bools, or floats and complex numbers that matter. Whatever is not given is
+    inferred, or not needed by the op.
     """
 
     op: str
@@ -63,7 +63,7 @@ class OpCase:
             k
             for k, operand in enumerate(self.operands)
             if k not in self.op_class.NOT_DIFFERENTIABLE
-            and (isinstance(operand, tuple) or operand.dtype.kind == "f")
+            and (isinstance(operand, tuple) or operand.dtype.kind in "fc")
         ]
 
     def __str__(self) -> str:
@@ -73,8 +73,11 @@ class OpCase:
         return "-".join([self.op, *shapes, *given]).replace(" ", "")
 
     def arrays(self, element: Attribute) -> list[Array]:
-        """The operands, floats as `element`; the same ones each time."""
-        dtype = numpy_dtype(element)
+        """The operands, floats as `element`, complex numbers as made of it; the same each time.
+
+        For a complex element the floats are complex numbers too, with the numbers of all elements
+        in another order as imaginary parts.
+        """
         generator = np.random.default_rng(crc32(str(self).encode()))
         values = iter(self._samples(generator))
         made: list[Array] = []
@@ -82,9 +85,9 @@ class OpCase:
             if isinstance(operand, tuple):
                 count = prod(operand)
                 numbers = np.array([next(values) for _ in range(count)]).reshape(operand)
-                made.append(numbers.astype(dtype))
+                made.append(_as_elements(numbers, element))
             else:
-                made.append(operand.astype(dtype) if operand.dtype.kind == "f" else operand)
+                made.append(_as_elements(operand, element))
         return made
 
     def _samples(self, generator: np.random.Generator) -> Array:
@@ -103,3 +106,17 @@ class OpCase:
         if self.results is None:
             return None
         return [tensor(shape, ELEMENTS[name] if name else element) for shape, name in self.results]
+
+
+def _as_elements(numbers: Array, element: Attribute) -> Array:
+    """Floats, or complex numbers, as elements of a type; others as they are."""
+    if numbers.dtype.kind == "c":
+        return numbers.astype(numpy_dtype(complex_element(element)))
+    if numbers.dtype.kind != "f":
+        return numbers
+    if is_complex(element):
+        made = np.empty(numbers.shape, numpy_dtype(element))
+        made.real = numbers
+        made.imag = np.roll(numbers[::-1] if numbers.ndim else -numbers, 1)
+        return made
+    return numbers.astype(numpy_dtype(element))

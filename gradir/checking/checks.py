@@ -34,7 +34,7 @@ from gradir.dialects.array.creation import numpy_dtype
 from gradir.dialects.base.diagnostics import LocatedError
 from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.base.op_rules import is_inactive, vjp_rule
-from gradir.dialects.base.shapes import is_bool, is_float
+from gradir.dialects.base.shapes import c128, is_bool, is_complex_tensor, is_float, is_inexact
 from gradir.dialects.base.value import Emitter
 from gradir.dialects.building.kinds import BinaryOp, CompareOp, UnaryOp
 from gradir.passes.batch.vmap import vmap
@@ -116,8 +116,8 @@ def check_halves(case: OpCase) -> None:
         return
     arrays = case.arrays(f64)
     module = Module(module_of(function(case, arrays, f64)))
-    results = [r for r in interpret(module, "f", *arrays) if r.dtype.kind == "f"]
-    cts = [np.linspace(-1, 0.7, r.size).reshape(r.shape) for r in results]
+    results = [r for r in interpret(module, "f", *arrays) if r.dtype.kind in "fc"]
+    cts = [np.linspace(-1, 0.7, r.size).reshape(r.shape).astype(r.dtype) for r in results]
     split, joint = (module.gradient("f", case.wrt, mode) for mode in ("split", "vjp"))
     forward = interpret(split, "f_fwd", *arrays)
     count = len(interpret(module, "f", *arrays))
@@ -178,7 +178,7 @@ def _masks(count: int) -> Iterator[list[bool]]:
 
 def _rows_of(array: Array) -> Array:
     """Rows like an operand: floats in its domain, indices as they are."""
-    if array.dtype.kind != "f":
+    if array.dtype.kind not in "fc":
         return np.stack([array] * ROWS)
     return np.stack([array * (1 - 0.1 * k) for k in range(ROWS)])
 
@@ -258,13 +258,49 @@ def special(element: Attribute, *more: float) -> Array:
         return numbers.astype(numpy_dtype(element))
 
 
+# On complex numbers, where the op takes them.
+
+
+def complex_function(case: OpCase, arrays: Sequence[Array], name: str = "f") -> FuncOp | None:
+    """The op on complex arrays; None for a case that is of real numbers."""
+    try:
+        made = function(case, arrays, c128, name)
+        module_of(made.clone())
+    except (VerifyException, LocatedError):
+        return None
+    types = (*made.function_type.inputs, *made.function_type.outputs)
+    return made if any(map(is_complex_tensor, types)) else None
+
+
+def check_complex(case: OpCase) -> None:
+    """First and second derivatives are central differences of both parts; rows are vectorized."""
+    if not (case.op_class.COMPLEX and is_active(case) and case.is_derivative):
+        return
+    arrays = case.arrays(c128)
+    whole = complex_function(case, arrays)
+    if whole is not None:
+        _check_gradients(whole, arrays, case.wrt)
+
+
+def check_native_complex(cases: Sequence[OpCase]) -> None:
+    """Native code on complex128, with vjps."""
+    batch = CompiledTogether()
+    for k, case in enumerate(cases):
+        arrays = case.arrays(c128) if case.op_class.COMPLEX else []
+        whole = complex_function(case, arrays, f"f{k}") if case.op_class.COMPLEX else None
+        if whole is not None:
+            batch.add(whole, arrays, case.wrt, int(is_active(case)))
+    if batch.own:
+        batch.compare()
+
+
 def check_other_types(cases: Sequence[OpCase]) -> None:
     """Native values on integers and bools, where the op takes them, of its first cases."""
     batch = CompiledTogether()
     for k, case in enumerate(cases[:2]):
         for name, element in ELEMENTS.items():
             arrays = case.arrays(f64)
-            if is_float(element) or not arrays or not case.wrt:
+            if is_inexact(element) or not arrays or not case.wrt:
                 continue
             for index in case.wrt:
                 arrays[index] = whole_numbers(arrays[index], element)
@@ -298,6 +334,7 @@ OF_CASES: Mapping[str, Callable[[OpCase], None]] = {
     "halves": check_halves,
     "closed": check_closed,
     "rows": check_rows,
+    "complex": check_complex,
 }
 """The checks of each case, by name."""
 
@@ -307,5 +344,6 @@ OF_OPS: Mapping[str, Callable[[Sequence[OpCase]], None]] = {
     "native_half": check_native_half,
     "special_numbers": check_special_numbers,
     "other_types": check_other_types,
+    "native_complex": check_native_complex,
 }
 """The checks of all cases of an op together, by name."""

@@ -5,7 +5,8 @@ interpreter.
     gradir.testing.check_grads((module, "loss"), args)
 
 A central difference moves one argument along a random direction and projects the results on random
-cotangents, so that one number stands for a whole gradient.
+cotangents, so that one number stands for a whole gradient. Complex numbers count as pairs: a
+cotangent c of z gives the number real(c * dz).
 """
 
 from __future__ import annotations
@@ -16,16 +17,33 @@ from typing import Any
 
 import numpy as np
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, FunctionType, ModuleOp, f64
+from xdsl.dialects.builtin import (
+    BytesAttr,
+    DenseIntOrFPElementsAttr,
+    FloatAttr,
+    FunctionType,
+    ModuleOp,
+    f64,
+)
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
 from gradir import api
-from gradir.dialects.array.creation import ConstantOp
+from gradir.dialects.array.creation import ConstantOp, numpy_dtype
 from gradir.dialects.base.attribute_names import NAME_ATTRIBUTE
 from gradir.dialects.base.attributes import numbers_of
-from gradir.dialects.base.shapes import element_of, is_float, is_tensor, shape_of, tensor
+from gradir.dialects.base.shapes import (
+    c128,
+    element_of,
+    is_complex,
+    is_complex_tensor,
+    is_float,
+    is_inexact,
+    is_tensor,
+    shape_of,
+    tensor,
+)
 from gradir.dialects.grad.custom_vjp import CustomVjpOp
 from gradir.errors import ArgumentError, ArgumentTypeError, GradirError, gradir_errors
 from gradir.frontends.tracing.trace import traced
@@ -66,10 +84,10 @@ def check_grads(
     `fn` is a Python function that gradir.trace takes (gradir.jit of one, too), `(module, "name")`,
     a Module (then `function` names it), or an object with the attributes `module` and `function`.
     Arguments of a Python function may be nested tuples, lists and dicts of arrays. All is computed
-    in float64, for any floating types of the program. `wrt` are arguments by index or name, for a
-    Python function its arrays in the order and with the names of gradir.trace; by default all
-    floating ones. With `native`, compiled code must agree with the interpreter. The function must
-    be smooth at `args`.
+    in float64 and complex128, for any floating types of the program. `wrt` are arguments by index
+    or name, for a Python function its arrays in the order and with the names of gradir.trace; by
+    default all floating ones. With `native`, compiled code must agree with the interpreter. The
+    function must be smooth at `args`.
 
     Raises GradientMismatch, an AssertionError, with the argument, the order, the expected and the
     found number.
@@ -164,16 +182,18 @@ def _with_derivatives(module: ModuleOp, name: str) -> ModuleOp:
 
 def _double(type_: Attribute) -> Attribute:
     if is_tensor(type_):
-        return tensor(shape_of(type_), f64) if is_float(element_of(type_)) else type_
+        element = element_of(type_)
+        wide = c128 if is_complex(element) else f64
+        return tensor(shape_of(type_), wide) if is_inexact(element) else type_
     return f64 if is_float(type_) else type_
 
 
 def _widen(op: Operation) -> None:
     match op:
-        case ConstantOp() if is_float(element_of(op.y.type)):
-            numbers = op.array.astype(np.float64).ravel().tolist()
+        case ConstantOp() if is_inexact(element_of(op.y.type)):
             type_: Any = _double(op.y.type)
-            op.attributes["value"] = DenseIntOrFPElementsAttr.from_list(type_, numbers)
+            numbers = op.array.astype(numpy_dtype(element_of(type_)))
+            op.attributes["value"] = DenseIntOrFPElementsAttr(type_, BytesAttr(numbers.tobytes()))
         case arith.ConstantOp(value=FloatAttr() as number):
             op.properties["value"] = FloatAttr(number.value.data, f64)
         case arith.ConstantOp(value=DenseIntOrFPElementsAttr() as dense) if is_tensor(
@@ -221,7 +241,8 @@ def _double_arguments(module: api.Module, name: str, args: Sequence[Any]) -> lis
         array = np.asarray(given)
         if carries_cotangent(parameter):
             # a copy: the caller's array must not change
-            array = np.array(array, np.float64)
+            is_real = not is_complex_tensor(parameter.type)
+            array = np.array(array, np.float64 if is_real else np.complex128)
         if is_tensor(parameter.type) and array.shape != shape_of(parameter.type):
             raise ArgumentError(
                 f"args: argument {k} (%{parameter.name_hint or k}) of @{name} has type "
@@ -247,18 +268,18 @@ class _Check:
         derived = module.gradient(name, wrt=wrt, mode="vjp")
         results = api.interpret(module, name, *args)
         state = state_results(function_named(module.op, name)).values()
-        floating = [k for k, r in enumerate(results) if r.dtype == np.float64 and k not in state]
+        floating = [k for k, r in enumerate(results) if r.dtype.kind in "fc" and k not in state]
         for k in floating:
             if not np.isfinite(results[k]).all():
                 raise GradientMismatch(
                     f"@{name}: result {k} is not finite at these arguments: no derivative there"
                 )
-        cts: list[Array] = [self.generator.uniform(-1, 1, results[k].shape) for k in floating]
+        cts = [self._numbers(results[k]) for k in floating]
         grads = api.interpret(derived, f"{name}_vjp", *args, *cts)[len(results) :]
 
         def projected(*moved: Array) -> float:
             values = api.interpret(module, name, *moved)
-            return sum(float(np.sum(values[k] * ct)) for k, ct in zip(floating, cts, strict=True))
+            return sum(_paired(values[k], ct) for k, ct in zip(floating, cts, strict=True))
 
         for index, grad in zip(wrt, grads, strict=True):
             place = f"@{name}: gradient of order {degree} in {_argument_text(module, name, index)}"
@@ -277,11 +298,11 @@ class _Check:
         """Compare one gradient with a difference along a random direction."""
         if grad.size == 0:
             return
-        shape: tuple[int, ...] = grad.shape
-        sizes = self.generator.uniform(0.5, 1, shape)
-        direction = np.where(self.generator.random(shape) < 0.5, sizes, -sizes)
+        direction = self._direction(grad.shape)
+        if grad.dtype.kind == "c":
+            direction = direction + 1j * self._direction(grad.shape)
         expected = difference(function, args, index, direction)
-        got = float(np.sum(grad * direction))
+        got = _paired(grad, direction)
         if self._agree(expected, got):
             return
         message = (
@@ -290,6 +311,19 @@ class _Check:
         )
         raise GradientMismatch(message + self._worst_element(function, args, index, grad))
 
+    def _numbers(self, like: Array) -> Array:
+        """Random numbers between -1 and 1, of complex arrays in both parts."""
+        real = self.generator.uniform(-1, 1, like.shape)
+        return (
+            real
+            if like.dtype.kind == "f"
+            else real + 1j * self.generator.uniform(-1, 1, like.shape)
+        )
+
+    def _direction(self, shape: tuple[int, ...]) -> Array:
+        sizes = self.generator.uniform(0.5, 1, shape)
+        return np.where(self.generator.random(shape) < 0.5, sizes, -sizes)
+
     def _worst_element(
         self, function: Callable[..., float], args: list[Array], index: int, grad: Array
     ) -> str:
@@ -297,6 +331,9 @@ class _Check:
             return ""
         units = np.eye(grad.size).reshape(grad.size, *grad.shape)
         expected = np.array([difference(function, args, index, unit) for unit in units])
+        if grad.dtype.kind == "c":
+            turned = [difference(function, args, index, 1j * unit) for unit in units]
+            expected = expected - 1j * np.array(turned)
         off = np.abs(expected - grad.ravel())
         k = int(np.argmax(np.where(np.isnan(off), np.inf, off)))
         at = [int(i) for i in np.unravel_index(k, grad.shape)]
@@ -319,6 +356,11 @@ class _Check:
                     f"@{name}: native code differs from the interpreter in result {k} at {at}: "
                     f"expected {one[tuple(at)]}, got {other[tuple(at)]}"
                 )
+
+
+def _paired(one: Array, other: Array) -> float:
+    """The sum of products, of complex numbers its real part."""
+    return float(np.sum(one * other).real)
 
 
 def _argument_text(module: api.Module, name: str, index: int) -> str:

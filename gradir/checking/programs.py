@@ -18,7 +18,7 @@ from gradir.api import interpret as interpret_module
 from gradir.checking.case import ELEMENTS, OpCase
 from gradir.compiler.tiers import TIERS_VARIABLE
 from gradir.dialects.array.creation import numpy_dtype
-from gradir.dialects.base.shapes import element_of, is_float, shape_of, tensor
+from gradir.dialects.base.shapes import element_of, is_complex, is_inexact, shape_of, tensor
 from gradir.passes.gradient.gradient import gradient
 from gradir.passes.gradient.requests import DerivativeRequest
 from gradir.passes.verify.verify import verify
@@ -58,7 +58,7 @@ def is_active(case: OpCase) -> bool:
 
 def _has_floats(case: OpCase) -> bool:
     results = function(case, case.arrays(f64), f64).function_type.outputs
-    return any(is_float(element_of(t)) for t in results)
+    return any(is_inexact(element_of(t)) for t in results)
 
 
 def shared_operands(op: FuncOp, wrt: Sequence[int]) -> Iterator[tuple[FuncOp, list[int]]]:
@@ -99,10 +99,7 @@ class CompiledTogether:
             [op] = gradient(module, DerivativeRequest(name, moved, mode="vjp"))
             name = op.sym_name.data
         generator = np.random.default_rng(len(self.calls))
-        cts = [
-            generator.uniform(-1, 1, shape_of(a.type)).astype(numpy_dtype(element_of(a.type)))
-            for a in op.body.block.args[count:]
-        ]
+        cts = [random_numbers(generator, a.type) for a in op.body.block.args[count:]]
         self.calls.append((name, [*arrays, *cts]))
 
     def expected(self) -> list[tuple[Array, ...]]:
@@ -173,8 +170,17 @@ def bits_of(array: Array) -> bytes:
     return is_nan.tobytes() + np.where(is_nan, np.zeros_like(array), array).tobytes()
 
 
+def random_numbers(generator: np.random.Generator, type_: Attribute) -> Array:
+    """Numbers between -1 and 1, of complex elements in both parts."""
+    made: Any = generator.uniform(-1, 1, shape_of(type_))
+    if is_complex(element_of(type_)):
+        made = made + 1j * generator.uniform(-1, 1, shape_of(type_))
+    return np.asarray(made).astype(numpy_dtype(element_of(type_)))
+
+
 def largest(array: Array) -> float:
-    sizes = np.abs(array.astype(np.float64))
+    wide = array if array.dtype.kind == "c" else array.astype(np.float64)
+    sizes = np.abs(wide)
     return float(np.max(sizes, where=np.isfinite(sizes), initial=0))
 
 
@@ -187,6 +193,10 @@ def assert_close(found: Array, expected: Array, scale: float, what: str) -> None
     assert found.dtype == expected.dtype and found.shape == expected.shape, what
     if found.dtype.kind in "biu":
         np.testing.assert_array_equal(found, expected, what)
+        return
+    if found.dtype.kind == "c":
+        assert_close(found.real, expected.real, scale, what)
+        assert_close(found.imag, expected.imag, scale, what)
         return
     limits = limits_of(found.dtype)
     rtol = ULPS * float(limits.eps)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from xdsl.dialects.builtin import DenseArrayBase, ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -31,7 +31,12 @@ from gradir.runtime.llvm import (
     total_times,
 )
 from gradir.runtime.native_code import NativeCode, loaded, packed_text, runnable
-from gradir.runtime.packed import SlicesLayout, slices_layout
+from gradir.runtime.packed import (
+    ComplexLayout,
+    SlicesLayout,
+    complex_layout,
+    slices_layout,
+)
 from gradir.runtime.threads import thread_count
 from gradir.symbols import check_signature, function_named
 
@@ -41,6 +46,10 @@ if TYPE_CHECKING:
 else:
     check_limit = lazy_function("gradir.passes.gradient.memory_limit", "check_limit")
     host_call_of = lazy_function("gradir.runtime.host_calls", "host_call_of")
+
+
+Layouts: TypeAlias = tuple[SlicesLayout | None, ComplexLayout | None]
+"""The row slices, and the complex numbers, among arguments and results."""
 
 
 def compile_function(
@@ -70,10 +79,11 @@ def native_code(
 
     With `may_be_quick` it is compiled quickly, if that pays (`tiers.py`).
     """
-    layout = slices_layout(isolate_function(module, function))
+    isolated = isolate_function(module, function)
+    layouts = slices_layout(isolated), complex_layout(isolated)
     compiled, plan = _placed(module, function, machine, stages)
     tier = _first_tier(compiled) if may_be_quick else FULL
-    return emit_code(compiled, machine, plan, layout, profile, tier)
+    return emit_code(compiled, machine, plan, layouts, profile, tier)
 
 
 def _first_tier(function: FuncOp) -> Tier:
@@ -86,7 +96,7 @@ def emit_code(
     function: FuncOp,
     machine: Machine,
     plan: MemoryPlan | None = None,
-    layout: SlicesLayout | None = None,
+    layouts: Layouts = (None, None),
     profile: bool = False,
     tier: Tier = FULL,
 ) -> NativeCode:
@@ -99,7 +109,10 @@ def emit_code(
     read = tuple(integers_of(cast(DenseArrayBase[Any], found))) if is_read else ()
     files, times = tuple(o.data for o in objects), total_times(objects)
     again = tuple(map(packed_text, compilation.texts)) if tier is QUICK else ()
-    return NativeCode(program, files, machine.threads, plan, read, layout, times, again)
+    slices, complexes = layouts
+    return NativeCode(
+        *(program, files, machine.threads, plan, read, slices, times, again, complexes)
+    )
 
 
 def emit_object(

@@ -24,7 +24,7 @@ from gradir.codegen.text.target import MachineTarget, host
 from gradir.dialects.base.attribute_names import THREADS
 from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.base.op_rules import decomposition
-from gradir.dialects.base.shapes import is_tensor
+from gradir.dialects.base.shapes import is_complex_tensor, is_tensor
 from gradir.dialects.base.slice_type import is_slices
 from gradir.dialects.grad.checkpoint import CheckpointOp
 from gradir.dialects.loopnest.loopnest import ContractOp
@@ -36,6 +36,7 @@ from gradir.passes.cleanup.decompose import decompose
 from gradir.passes.cleanup.hoist import hoist
 from gradir.passes.cleanup.inline import inline
 from gradir.passes.cleanup.simplify import simplify
+from gradir.passes.cleanup.split_complex import split_complex
 from gradir.passes.fusion.fuse import fuse
 from gradir.passes.fusion.schedule import schedule
 from gradir.passes.lower.expand_slices import expand_slices
@@ -123,6 +124,10 @@ def _is_dense(op: Operation) -> bool:
     return not any(is_slices(v.type) for v in (*op.operands, *op.results))
 
 
+def _is_real(op: Operation) -> bool:
+    return not any(is_complex_tensor(v.type) for v in (*op.operands, *op.results))
+
+
 def _is_lowered(op: Operation) -> bool:
     return not isinstance(op, TensorOp) or op.has_trait(ConstantLike)
 
@@ -152,6 +157,9 @@ STAGES: tuple[Stage, ...] = (
     _stage("gradir-expand-slices", expand_slices, _is_dense),
     # needs: nothing;                 leaves: cheaper ops with the same bits
     _stage("gradir-simplify", simplify),
+    # needs: no row slices;           leaves: real planes in the place of complex tensors
+    # (NumPy's functions of complex numbers round elsewhere)
+    _stage("gradir-split-complex", split_complex, _is_real, ROUNDING),
     # needs: nothing;                 leaves: no compound op (softmax, losses, ...)
     # (NumPy's meaning of one may round elsewhere)
     _stage("gradir-decompose", decompose, _is_simple, ROUNDING),

@@ -19,7 +19,7 @@ from gradir.passes.analysis.arguments import in_out_results
 from gradir.runtime.executable import Executable
 from gradir.runtime.native_code import loaded
 from gradir.symbols import function_named
-from gradir.validation.runs import Outcome
+from gradir.validation.runs import Outcome, as_planes
 from gradir.validation.stages import Validation
 
 
@@ -50,7 +50,7 @@ def validated_executable(
             out[result] = arguments[k]
         given = [a for k, a in enumerate(arguments) if k not in in_out]
         try:
-            return Outcome(tuple(made(*given, out=out if in_out else None)))
+            return Outcome(tuple(map(as_planes, made(*given, out=out if in_out else None))))
         except ExecutionError as error:
             return Outcome(error=str(error))
 

@@ -137,7 +137,9 @@ class Foreign(Wrapped, ABC):
 
     def _spec(self, array: Any, name: str) -> Spec:
         try:
-            return Spec(array.shape, array.dtype)
+            made = Spec(array.shape, array.dtype)
+            require_no_complex(made)
+            return made
         except ArgumentTypeError as error:
             raise refusal(f"wrap: {name}: {error}", ArgumentTypeError) from None
 
@@ -191,6 +193,14 @@ def require_between(
             f"{system} {version} is not supported: its programs are read from {ends[0]} on, below "
             f"{ends[1]}",
             GradirError,
+        )
+
+
+def require_no_complex(spec: Spec) -> None:
+    """ArgumentTypeError for complex numbers, whose cotangents PyTorch conjugates."""
+    if spec.dtype.kind == "c":
+        raise ArgumentTypeError(
+            f"dtype: expected real numbers, got {spec.dtype}: complex ones do not cross"
         )
 
 

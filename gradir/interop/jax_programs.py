@@ -23,7 +23,7 @@ from gradir.frontends.tracing.trace import Traced, function_name, ordered_names,
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import tracing
 from gradir.frontends.transforms.wrapped import Wrapped
-from gradir.interop.foreign import hashable_key, refused, require_between
+from gradir.interop.foreign import hashable_key, refused, require_between, require_no_complex
 from gradir.interop.jax_calls import run_program
 from gradir.interop.jax_keys import THREEFRY, is_key
 from gradir.interop.jaxprs import JaxprReader
@@ -257,7 +257,9 @@ def _spec_of(leaf: Any) -> Any:
 
 def _gradir_spec(spec: Any, place: int) -> Spec:
     try:
-        return Spec(tuple(spec.shape), spec.dtype)
+        made = Spec(tuple(spec.shape), spec.dtype)
+        require_no_complex(made)
+        return made
     except ArgumentTypeError as error:
         raise refused(f"trace: argument {place}: {error}", ArgumentTypeError) from None
 

@@ -16,7 +16,12 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from gradir.dialects.base.diagnostics import LocatedError, op_name, value_name
 from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.base.op_rules import decomposition, has_plugin_rule, meaning
-from gradir.dialects.base.shapes import as_integer_type, element_of, is_scalar
+from gradir.dialects.base.shapes import (
+    as_integer_type,
+    element_of,
+    is_complex_tensor,
+    is_scalar,
+)
 from gradir.dialects.base.slice_type import SlicesType
 from gradir.dialects.foreign.elements import numbers_class
 from gradir.dialects.grad.tape import TapeType
@@ -99,6 +104,8 @@ def _check_held(type_: Attribute, what: str, place: Operation | SSAValue) -> Non
     for part in _parts(type_):
         is_shaped = isinstance(part, TensorType | MemRefType)
         element = element_of(cast(Attribute, part)) if is_shaped else part
+        if is_complex_tensor(part):
+            continue
         if not is_scalar(element):
             raise LocatedError(f"{what}: values must be numbers or tensors, got {type_}", place)
         integer = as_integer_type(element)

@@ -136,22 +136,22 @@ def _as_array(value: object, spec: ArraySpec, place: str) -> Array:
         raise ArgumentTypeError(f"{place}: expected {spec}, got a masked array; fill it first")
     if isinstance(value, np.ndarray | np.generic):
         return np.asarray(cast(Any, value))
-    if isinstance(value, bool | int | float) and spec.shape == ():
+    if isinstance(value, bool | int | float | complex) and spec.shape == ():
         return _scalar(value, spec, place)
     if hasattr(value, "__dlpack__"):
         return _from_dlpack(value, spec, place)
     raise ArgumentTypeError(f"{place}: expected {spec}, got {type(value).__name__}")
 
 
-def _scalar(value: bool | int | float, spec: ArraySpec, place: str) -> Array:
-    """A Python number as a rank-0 array; an int fits floats too, other numbers fit their kind."""
+def _scalar(value: complex, spec: ArraySpec, place: str) -> Array:
+    """A Python number as a rank-0 array; an int fits floats too, and both fit complex numbers."""
     kind = "f" if spec.dtype.name == "bfloat16" else spec.dtype.kind
     if isinstance(value, bool):
         fits = kind == "b"
     elif isinstance(value, int):
-        fits = kind in "iuf"
+        fits = kind in "iufc"
     else:
-        fits = kind == "f"
+        fits = kind == "c" or (kind == "f" and isinstance(value, float))
     if not fits:
         raise ArgumentTypeError(
             f"{place}: expected a {spec.dtype} number, got {type(value).__name__} {value}"
@@ -159,7 +159,7 @@ def _scalar(value: bool | int | float, spec: ArraySpec, place: str) -> Array:
     if spec.dtype.kind in "iu":
         # NumPy 1 would truncate it
         limits = np.iinfo(spec.dtype)
-        if not limits.min <= value <= limits.max:
+        if not limits.min <= cast(int, value) <= limits.max:
             raise ArgumentError(f"{place}: {value} does not fit {spec.dtype}")
     try:
         # an overflow to infinity, as in an array expression

@@ -29,8 +29,16 @@ from gradir.runtime.llvm import CompileTimes, assembly
 from gradir.runtime.memory import MemoryBlock, ResultBuffer, shared_pool
 from gradir.runtime.messages import Messages
 from gradir.runtime.native_call import NativeCall, Runner
-from gradir.runtime.packed import SliceParts, SlicesLayout, TapeBoxes
+from gradir.runtime.packed import (
+    ComplexLayout,
+    SliceParts,
+    SlicesLayout,
+    TapeBoxes,
+    as_complex,
+    result_sizes,
+)
 from gradir.runtime.recompiled import Recompiled
+from gradir.runtime.tapes import NativeTape
 from gradir.runtime.team import Team
 
 if TYPE_CHECKING:
@@ -73,6 +81,7 @@ class Executable(Recompiled):
         times: CompileTimes | None = None,
         read_results: Sequence[int] = (),
         layout: SlicesLayout | None = None,
+        complexes: ComplexLayout | None = None,
     ):
         self.program = program
         self.plan = plan
@@ -81,6 +90,10 @@ class Executable(Recompiled):
         self.compile_times = times
         self.inputs = tuple(spec_of(p.name, p.type) for p in program.inputs)
         self.results = tuple(spec_of(p.name, p.type) for p in program.results)
+        if complexes is not None:
+            sizes = [NativeTape.slots(type_) for type_ in program.input_tapes]
+            self.inputs = as_complex(self.inputs, complexes.inputs, sizes)
+            self.results = as_complex(self.results, complexes.results, result_sizes(program))
         # the last one runs; calls may be under way in those before it
         self._codes = [code]
         self.improvement: BetterCode | None = None

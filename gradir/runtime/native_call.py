@@ -118,7 +118,7 @@ class NativeCall:
 def _numbers(spec: ArraySpec) -> tuple[type | None, int, int, int]:
     """The numbers that fit an array: NumPy's type, Python's kind, least and greatest."""
     dtype = spec.dtype
-    if spec.shape != () or dtype.isbuiltin != 1:
+    if spec.shape != () or dtype.isbuiltin != 1 or dtype.kind == "c":
         return None, numbers.NO_NUMBER, 0, 0
     if dtype.kind in "iu":
         range_ = np.iinfo(dtype)

@@ -26,7 +26,7 @@ from gradir.runtime import jit, pool, threads
 from gradir.runtime.callbacks import callback_address
 from gradir.runtime.executable import Executable
 from gradir.runtime.llvm import CompileTimes
-from gradir.runtime.packed import SlicesLayout
+from gradir.runtime.packed import ComplexLayout, SlicesLayout
 
 if TYPE_CHECKING:
     from gradir.runtime.host import HostCalls
@@ -46,7 +46,8 @@ NO_FUNCTIONS: Mapping[str, HostFunction] = MappingProxyType({})
 class NativeCode:
     """A program, its object files, and what the caller of an `Executable` can ask.
 
-    `read_results` are the results that are added to, `layout` has the row slices. `times` are those
+    `read_results` are the results that are added to, `layout` has the row slices, `complexes` the
+    complex arguments and results. `times` are those
     of its compilation, None where it was not compiled in this process. Quick code has `modules`,
     the compressed texts from which better code is made (`compiler/tiers.py`).
     """
@@ -59,6 +60,7 @@ class NativeCode:
     layout: SlicesLayout | None
     times: CompileTimes | None
     modules: tuple[bytes, ...] = ()
+    complexes: ComplexLayout | None = None
 
 
 def loaded(
@@ -69,7 +71,7 @@ def loaded(
     host_calls = host_calls_of(program, functions) if program.host_calls else None
     made = Executable(
         *(program, linked(code, host_calls), target, code.threads, code.plan, code.times),
-        *(code.read_results, code.layout),
+        *(code.read_results, code.layout, code.complexes),
     )
     made.host = host_calls
     return made

@@ -7,16 +7,17 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+import numpy as np
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
 from gradir.codegen.driver.growing_memory import CAPACITY, POINTER
 from gradir.codegen.driver.report import CompiledProgram
-from gradir.dialects.base.shapes import shape_of
+from gradir.dialects.base.shapes import is_complex_tensor, shape_of
 from gradir.dialects.base.slice_type import is_slices
 from gradir.errors import ArgumentError, ArgumentTypeError
 from gradir.passes.analysis.arguments import in_out_results
-from gradir.runtime.arrays import Array
+from gradir.runtime.arrays import Array, ArraySpec
 from gradir.runtime.call_table import CallTable
 from gradir.runtime.messages import Messages, entries_of
 from gradir.runtime.row_slices import RowSlices
@@ -45,6 +46,48 @@ def slices_layout(function: FuncOp) -> SlicesLayout | None:
 
 def _shapes(types: Sequence[Attribute]) -> Shapes:
     return tuple(shape_of(t.dense) if is_slices(t) else None for t in types)
+
+
+@dataclass(frozen=True)
+class ComplexLayout:
+    """For each argument and result of a function, slices counted as two, whether it is complex.
+
+    Native code has one more axis of extent 2 in their place.
+    """
+
+    inputs: tuple[bool, ...]
+    results: tuple[bool, ...]
+
+
+def complex_layout(function: FuncOp) -> ComplexLayout | None:
+    """The layout of a function; None without complex numbers."""
+    type_ = function.function_type
+    in_out = in_out_results(function)
+    passed = [t for k, t in enumerate(type_.inputs.data) if k not in in_out]
+    layout = ComplexLayout(_are_complex(passed), _are_complex(type_.outputs.data))
+    return layout if any((*layout.inputs, *layout.results)) else None
+
+
+def _are_complex(types: Sequence[Attribute]) -> tuple[bool, ...]:
+    found: list[bool] = []
+    for type_ in types:
+        parts = [type_.indices, type_.values] if is_slices(type_) else [type_]
+        found += map(is_complex_tensor, parts)
+    return tuple(found)
+
+
+def as_complex(
+    specs: Sequence[ArraySpec], flags: Sequence[bool], sizes: Sequence[int]
+) -> tuple[ArraySpec, ...]:
+    """The specifications of arrays, those of complex numbers as the caller has them.
+
+    `sizes` are the arrays of each value; empty where all have one.
+    """
+    by_array = [f for f, n in zip(flags, sizes or [1] * len(flags), strict=True) for _ in range(n)]
+    return tuple(
+        ArraySpec(s.name, s.shape[:-1], np.result_type(s.dtype, np.complex64)) if is_complex else s
+        for s, is_complex in zip(specs, by_array, strict=True)
+    )
 
 
 class SliceParts:
@@ -101,6 +144,12 @@ def _flat(
             yield from (value.indices, value.values)
 
 
+def result_sizes(program: CompiledProgram) -> list[int]:
+    """The number of arrays of each result; nothing where none is a tape."""
+    grown = {kept for _, _, kept in program.growing if kept >= 0}
+    return [NativeTape.slots(t, k in grown) for k, t in enumerate(program.result_tapes)]
+
+
 class TapeBoxes:
     """The tapes among the arguments and results of one function.
 
@@ -113,9 +162,7 @@ class TapeBoxes:
         # the words of the growing memory of results
         self._grown = {kept: word for word, _, kept in program.growing if kept >= 0}
         # the number of arrays of each result
-        self._sizes = [
-            NativeTape.slots(type_, k in self._grown) for k, type_ in enumerate(self._results)
-        ]
+        self._sizes = result_sizes(program)
         if self._sizes:
             messages.group_results(self._sizes)
 

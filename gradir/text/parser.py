@@ -35,7 +35,7 @@ from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from gradir.diagnostics import Sources
 from gradir.dialects.base.rounding import rounded
-from gradir.dialects.base.shapes import FLOAT_NAMES, is_float
+from gradir.dialects.base.shapes import FLOAT_NAMES, is_complex, is_float
 from gradir.errors import gradir_errors
 from gradir.forking import in_child, short_lock
 from gradir.nearest import close_names
@@ -380,12 +380,23 @@ class _TensorLiteral(Parser._TensorLiteralElement):
     """An element of a dense constant; a hexadecimal one under a float type spells bits."""
 
     def to_type(self, parser: Any, type: Any) -> Any:
+        if is_complex(type):
+            return self._complex_of(parser, type)
         if not is_float(type):
             return super().to_type(parser, type)
         digits = self.span.text.removeprefix("-")
         if digits[:2] in ("0x", "0X"):
             return self._from_bits(parser, type)
         return rounded(self.to_float(parser), type)
+
+    def _complex_of(self, parser: Any, type: Any) -> tuple[float, float]:
+        """Two numbers in parentheses; one number is real."""
+        if "0x" in self.span.text.lower():
+            message = 'write the bits of complex numbers as those of all, "0x..."'
+            parser.raise_error(message, self.span)
+        value: Any = self.value
+        real, imag = value if isinstance(value, tuple) else (value, 0.0)
+        return rounded(real, type), rounded(imag, type)
 
     def _from_bits(self, parser: Any, type: AnyFloat) -> float:
         assert isinstance(self.value, int)

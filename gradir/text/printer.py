@@ -6,8 +6,10 @@ results; in dense constants the signs of mixed zeros, and the bits of nans.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from io import StringIO
-from typing import IO, ClassVar, cast
+from math import isfinite
+from typing import IO, Any, ClassVar, cast
 
 from xdsl.context import Context
 from xdsl.dialects import scf
@@ -24,6 +26,7 @@ from xdsl.syntax_printer import SyntaxPrinter
 from xdsl.targets.mlir import MLIRTarget
 
 from gradir.dialects.base.attributes import is_splat
+from gradir.dialects.base.shapes import is_complex
 
 
 def program_text(op: Operation) -> str:
@@ -91,13 +94,18 @@ def _is_said(constant: DenseIntOrFPElementsAttr) -> bool:
     """Whether xDSL's text of a constant gives its bits: it is no splat by == alone, and its nans
     are Python's."""
     element, data = constant.get_element_type(), constant.data.data
-    if not isinstance(element, AnyFloat) or not data:
+    if is_complex(element):
+        parts = element.element_type.unpack(data, len(data) // element.element_type.size)
+        if not all(map(isfinite, parts)):
+            return False
+    if not (isinstance(element, AnyFloat) or is_complex(element)) or not data:
         return True
+    pack: Callable[..., bytes] = element.pack
     one = element.unpack(data[: element.size], 1)
     if is_splat(constant):
-        return data.startswith(element.pack(one))
-    values = cast(tuple[float, ...], constant.get_values())
-    return values.count(one[0]) < len(values) and element.pack(values) == data
+        return data.startswith(pack(one))
+    values: tuple[Any, ...] = constant.get_values()
+    return values.count(one[0]) < len(values) and pack(values) == data
 
 
 class _HighlightingPrinter(FaithfulPrinter, SyntaxPrinter):

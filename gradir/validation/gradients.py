@@ -16,7 +16,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument
 
 from gradir.dialects.base.diagnostics import ValidationError
-from gradir.dialects.base.shapes import element_of, is_float, is_tensor
+from gradir.dialects.base.shapes import element_of, is_complex_tensor, is_float, is_tensor
 from gradir.dialects.grad.custom_vjp import CustomVjpOp
 from gradir.dialects.grad.grad import NoGradOp
 from gradir.dialects.grad.host_call import HostCallOp
@@ -104,6 +104,8 @@ def _unplain(source: FuncOp, request: DerivativeRequest) -> str | None:
         return "results are chosen by name"
     if in_out_results(source):
         return "results are added to arrays"
+    if any(map(is_complex_tensor, (*source.function_type.inputs, *source.function_type.outputs))):
+        return "numbers are complex"
     targets = resolve_wrt(source, request.wrt)
     if not all(isinstance(t.value, BlockArgument) for t in targets):
         return "gradients of intermediate values"

@@ -13,7 +13,15 @@ from xdsl.dialects.tensor import EmptyOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from gradir.dialects.base.diagnostics import LocatedError
-from gradir.dialects.base.shapes import element_of, is_float, is_static, is_tensor, shape_of
+from gradir.dialects.base.shapes import (
+    element_of,
+    is_complex,
+    is_complex_tensor,
+    is_float,
+    is_static,
+    is_tensor,
+    shape_of,
+)
 from gradir.dialects.base.slice_type import is_slices
 from gradir.dialects.grad.host_call import HostCallOp
 from gradir.dialects.grad.tape import TapeType
@@ -74,8 +82,11 @@ def random_arguments(function: FuncOp, draw: int) -> list[Array]:
 def _random(type_: Attribute, draw: int, bound: int, generator: np.random.Generator) -> Array:
     shape, element = (shape_of(type_), element_of(type_)) if is_tensor(type_) else ((), type_)
     dtype = dtype_of(element)
+    low, high = (-1.0, 1.0) if draw == 0 else (0.1, 2.0)
+    if is_complex(element):
+        parts = generator.uniform(low, high, (*shape, 2))
+        return np.asarray(parts[..., 0] + 1j * parts[..., 1]).astype(dtype)
     if is_float(element):
-        low, high = (-1.0, 1.0) if draw == 0 else (0.1, 2.0)
         return np.asarray(generator.uniform(low, high, shape)).astype(dtype)
     if dtype.kind == "b":
         return np.asarray(generator.random(shape) < 0.5)
@@ -132,11 +143,27 @@ def outcome_of(
     function = function_named(module, name)
     try:
         with np.errstate(all="ignore"):
-            arrays = check_arguments(function, arguments)
+            arrays = check_arguments(function, _in_memory(function, arguments))
             results = runner(functions_by_name(module)).call(function, arrays)
     except ExecutionError as error:
         return Outcome(error=str(error))
-    return Outcome(tuple(results))
+    return Outcome(tuple(map(as_planes, results)))
+
+
+def _in_memory(function: FuncOp, arguments: Sequence[Any]) -> list[Any]:
+    """Arguments as a function takes them: complex ones as floats once it is split."""
+    types = [argument.type for argument in function.body.block.args]
+    return [
+        a if is_complex_tensor(t) else as_planes(a) for a, t in zip(arguments, types, strict=True)
+    ]
+
+
+def as_planes(value: Any) -> Any:
+    """A complex array as floats with one more axis, of the real and the imaginary parts."""
+    if not isinstance(value, np.ndarray) or value.dtype.kind != "c":
+        return value
+    floats = np.ascontiguousarray(value).view(value.real.dtype)
+    return floats.reshape((*value.shape, 2))
 
 
 def outcome_or_reason(run: Callable[[], Outcome]) -> Outcome | str:

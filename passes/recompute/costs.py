@@ -21,6 +21,7 @@ from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.base.op_rules import is_elementwise
 from gradir.dialects.base.shapes import (
     byte_size,
+    is_complex_tensor,
     is_float,
     is_scalar,
     is_static,
@@ -46,6 +47,7 @@ from gradir.passes.analysis.edits import replace_results
 from gradir.passes.analysis.live_bytes import bytes_of
 from gradir.passes.analysis.region_flow import trips
 from gradir.passes.cleanup.decompose import decompose_block
+from gradir.passes.cleanup.split_complex import split_block
 
 # Flops and bytes per second of one core; only their ratio matters.
 CONTRACTION_FLOPS, SCALAR_FLOPS, BYTES = 5e10, 5e9, 1e10
@@ -154,6 +156,8 @@ def _measured(op: Operation) -> Cost:
         properties=op.properties,
     )
     block.add_op(copy)
+    if any(is_complex_tensor(v.type) for v in (*copy.operands, *copy.results)):
+        split_block(block)
     decompose_block(block)
     for inner in list(block.ops):
         emitter = Emitter(block, inner.location, before=inner)

@@ -167,7 +167,7 @@ class _Step:
         if value not in self.part:
             owner, emitter = value.owner, self._emitter(reader)
             if isinstance(owner, FullOp):
-                self.part[value] = emitter.insert(FullOp.fill(owner.number, self._type(value))).y
+                self.part[value] = emitter.insert(FullOp.fill(owner.whole, self._type(value))).y
             elif isinstance(owner, BroadcastToOp) and not shape_of(owner.x.type):
                 scalar = emitter.value(self.whole[owner.x])
                 self.part[value] = BroadcastToOp.on(scalar, type=self._type(value)).ssa

@@ -26,7 +26,7 @@ import gradir
 from gradir import Module
 from gradir.checking import checks
 from gradir.dialects.array.creation import numpy_dtype
-from gradir.dialects.base.shapes import is_float
+from gradir.dialects.base.shapes import c128, is_complex, is_float
 from gradir.dialects.building.kinds import BinaryOp, CompareOp, ElementwiseOp, UnaryOp
 from gradir.errors import GradirError, IndexOutOfRange
 
@@ -127,6 +127,38 @@ def test_native_half(op: str):
     checks.check_native_half(cases_of(op))
 
 
+# On complex numbers.
+
+COMPLEX = [name for name, op in OP_CLASSES.items() if op.COMPLEX]
+
+
+@pytest.mark.parametrize("case", [c for c in ACTIVE if c.op in COMPLEX], ids=str)
+def test_complex_gradients(case: Case):
+    """First and second order against central differences of both parts."""
+    checks.check_complex(case)
+
+
+@pytest.mark.parametrize("op", COMPLEX)
+def test_native_complex(op: str):
+    checks.check_native_complex(cases_of(op))
+
+
+@pytest.mark.parametrize("op", COMPLEX)
+def test_a_case_is_complex(op: str):
+    """What an op says of itself is true of a case."""
+    pairs = [(case, element) for case in cases_of(op) for element in (c128, f64)]
+    assert any(checks.complex_function(c, c.arrays(e)) is not None for c, e in pairs)
+
+
+@pytest.mark.parametrize("op", [name for name, op in OP_CLASSES.items() if not op.COMPLEX])
+def test_other_ops_refuse_complex_numbers(op: str):
+    for case in cases_of(op):
+        arrays = case.arrays(c128)
+        if any(a.dtype.kind == "c" for a in arrays):
+            with pytest.raises((VerifyException, GradirError)):
+                module_of(function(case, arrays, c128))
+
+
 # Special numbers, other element types, errors.
 
 
@@ -153,7 +185,8 @@ def test_other_element_types(op: str):
 def test_astype():
     """Native conversions between all pairs of element types."""
     batch = Batch()
-    for (source, a), target in product(ELEMENTS.items(), ELEMENTS):
+    real = {name: element for name, element in ELEMENTS.items() if not is_complex(element)}
+    for (source, a), target in product(real.items(), real):
         if is_float(a):
             values = checks.special(
                 a, 127.5, 300, 2**63, 1e10, -1e10, 1 + 2**-9 + 2**-40, 1 + 3 * 2**-9

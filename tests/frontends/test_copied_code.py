@@ -221,12 +221,6 @@ def uses_diagonal(x: Any) -> Any:
     return d.sum()
 
 
-def complex_array(x: Any) -> Any:
-    a = np.zeros(3, complex)
-    a[0] = x
-    return a.sum()
-
-
 REFUSED: list[tuple[Any, str]] = [
     (writes_outside, "this array of NumPy's is one from outside of the traced function"),
     (writes_in_body, "the array is one from outside of this function, which is traced on its own"),
@@ -234,7 +228,6 @@ REFUSED: list[tuple[Any, str]] = [
     (reads_known_in_body, "the array is one from outside of this function, which is traced on"),
     (views_of_copies, "this view was made of an array before traced values were assigned to that"),
     (uses_diagonal, "this view was made of an array before traced values were assigned to that"),
-    (complex_array, "complex: a traced array has no value yet"),
     (lambda x: float(x), "float: a traced array has no value yet"),
 ]
 

@@ -89,7 +89,7 @@ def test_all_that_is_unknown_is_one_error() -> None:
         "  cosh (6 times; toy.py:1:7, toy.py:2:7, toy.py:3:7, toy.py:4:7, ...): there is no rule "
         "for it\n"
         "  dice (once; toy.py:1:7): it is not a function\n"
-        "  sin (2 times; toy.py:8:7): there are no elements of type complex128\n"
+        "  sin (2 times; toy.py:8:7): programs with elements of type complex128 are not read\n"
         "  sin (once; toy.py:9:7): it has an effect (Print), and programs have none"
     )
 

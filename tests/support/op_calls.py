@@ -55,17 +55,21 @@ def function_of(op: str) -> Any:
 
 def call(case: Case, xs: Sequence[Any]) -> Any:
     """The function of a case on its operands, called as that function wants it."""
-    function, attributes = function_of(case.op), dict(case.attributes)
+    function = function_of(case.op)
+    attributes: dict[str, Any] = dict(case.attributes)
     attributes.pop("operandSegmentSizes", None)
     results = case.result_types(f64) or []
     if case.op == "array.einsum":
         return function(attributes["equation"], *xs)
     if case.op == "array.constant":
         attribute: Any = attributes["value"]
-        data = np.array(attribute.get_values()).reshape(attribute.get_shape())
+        values = [complex(*v) if isinstance(v, tuple) else v for v in attribute.get_values()]
+        data = np.array(values).reshape(attribute.get_shape())
         return function(data, dtype=NUMPY_NAMES[attribute.get_element_type()])
     if case.op == "array.full":
-        attributes["fill_value"] = attributes.pop("value")
+        imag = attributes.pop("imag", 0)
+        value = attributes.pop("value")
+        attributes["fill_value"] = complex(value, imag) if imag else value
     if case.op in ("array.take", "array.take_along_axis"):
         attributes.setdefault("axis", 0)
     if case.op in SHAPED | MADE:

@@ -155,7 +155,7 @@ def term(module: gradir.Module, x: Any) -> Any:
         number = None if op.operands else splat_of(op.results[0])
         known[op.results[0]] = (
             _number(number, x.sort())
-            if number is not None
+            if isinstance(number, int | float)
             else _meanings(x.sort())[op.name](*(known[o] for o in op.operands))
         )
     raise AssertionError("a function returns")

@@ -13,6 +13,7 @@ _BY_DESIGN = "the cotangent is not the derivative of the value: the op is there 
 _ROUNDED = "rounds to another type; sympy has no rounding"
 _LOOPS = "runs step by step along an axis"
 _RANKS = "acts on several ranks at once"
+_COMPLEX = "on complex numbers; the terms are real"
 _SCALED = "moves nothing; a factor where a mask is true"
 
 _BY_REASON: dict[str, str] = {
@@ -44,6 +45,7 @@ _BY_REASON: dict[str, str] = {
     _LOOPS: "array.cumulative_sum array.cumulative_prod grad.linear_recurrence",
     _RANKS: "comm.all_reduce comm.reduce comm.broadcast comm.all_gather comm.part "
     "comm.reduce_scatter comm.permute comm.send comm.recv",
+    _COMPLEX: "array.complex array.real array.imag array.conj array.fft",
     _SCALED: "grad.drop",
 }
 REASONS: dict[str, str] = {

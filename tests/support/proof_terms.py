@@ -107,7 +107,9 @@ def _number(op: Operation) -> float | None:
         return op.properties["value"].value.data
     if op.operands or not op.results:
         return None
-    return splat_of(op.results[0])
+    number = splat_of(op.results[0])
+    assert not isinstance(number, complex), "rules of real numbers"
+    return number
 
 
 # Constants of rules, as the numbers that they are roundings of.

@@ -41,8 +41,8 @@ func.func @result(%x: tensor<f64>) -> (tensor<f64>, complex<f64>) {
 func.func @dynamic(%x: tensor<?xf64>) -> tensor<?xf64> {
   func.return %x : tensor<?xf64>
 }
-func.func @complex(%x: tensor<2xcomplex<f64>>) -> tensor<2xcomplex<f64>> {
-  func.return %x : tensor<2xcomplex<f64>>
+func.func @complex(%x: tensor<2xcomplex<i8>>) -> tensor<2xcomplex<i8>> {
+  func.return %x : tensor<2xcomplex<i8>>
 }
 """
 
@@ -256,7 +256,7 @@ def test_refuses(run: Run, arguments: list[str], message: str) -> None:
             "argument 0 (%x): --random-inputs needs static shapes, got tensor<?xf64>; "
             "give an --input",
         ),
-        ("complex", "11:20", "argument 0 (%x): no array type holds elements of type complex<f64>"),
+        ("complex", "11:20", "argument 0 (%x): no array type holds elements of type complex<i8>"),
     ],
 )
 def test_refuses_types(run: Run, function: str, place: str, message: str) -> None:

@@ -87,6 +87,9 @@ def inputs_of(module: Module, name: str) -> list[Array]:
         dtype = dtype_of(type_ if is_number else type_.element_type)
         if dtype.kind in "iub":
             arrays.append(np.asarray(generator.integers(0, 2, shape), dtype))
+        elif dtype.kind == "c":
+            real, imag = generator.uniform(0.3, 1.7, (2, *shape))
+            arrays.append(np.asarray(real + 1j * imag, dtype))
         else:
             arrays.append(np.asarray(generator.uniform(0.3, 1.7, shape), dtype))
     return arrays
@@ -113,8 +116,9 @@ def assert_close(got: Sequence[Array], want: Sequence[Array]) -> None:
             np.testing.assert_array_equal(one, other)
             continue
         # one step of the element type, and what a few ulps in a sum come to
-        tolerance = {8: 1e-12, 4: 1e-5, 2: 2e-2}[one.dtype.itemsize]
-        wide = one.astype(np.float64), other.astype(np.float64)
+        tolerance = {8: 1e-12, 4: 1e-5, 2: 2e-2}[one.real.dtype.itemsize]
+        kind = np.complex128 if one.dtype.kind == "c" else np.float64
+        wide = one.astype(kind), other.astype(kind)
         np.testing.assert_allclose(*wide, rtol=tolerance, atol=tolerance)
 
 

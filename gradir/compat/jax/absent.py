@@ -28,8 +28,8 @@ LAX: Mapping[str, str] = {
     "gather": "x[indices], jnp.take, jnp.take_along_axis",
     "scatter": "x.at[indices].set(values)",
     "scatter_add": "x.at[indices].add(values)",
-    "fft": "there are no complex numbers",
-    "complex": "there are no complex numbers",
+    "fft": "jnp.fft",
+    "complex": "gradir.numpy.complex",
     "linalg": "jnp.linalg",
 }
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from operator import index
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from xdsl.utils.exceptions import VerifyException
 
-from gradir.dialects.base.shapes import is_float, normalize_axes
+from gradir.dialects.base.shapes import is_inexact, normalize_axes
 from gradir.frontends.functions.promotion import converted
 from gradir.frontends.tracing.default_types import default_element
 from gradir.frontends.tracing.source_locations import refusal
@@ -31,7 +31,8 @@ def checked(
 ) -> Callable[..., Any]:
     """A function whose unknown arguments, and `out`, are refused with the known ones, and a hint.
 
-    Functions of gradir.nn take PyTorch's names of arguments, too.
+    Functions of gradir.nn take PyTorch's names of arguments, too; they and those of gradir.scipy
+    refuse complex numbers.
     """
     signature = inspect.signature(function)
     known = list(signature.parameters)
@@ -40,7 +41,11 @@ def checked(
     if place >= 0 and signature.parameters["out"].kind is inspect.Parameter.KEYWORD_ONLY:
         place = -1
 
+    is_of_reals = module.startswith(_OF_REALS)
+
     def call(*args: Any, **kwargs: Any) -> Any:
+        if is_of_reals:
+            require_reals(name, args, kwargs)
         given = args[place] if 0 <= place < len(args) else kwargs.get("out")
         if given is not None:
             raise refusal(f"{name}: {OUT.format(name=name)}")
@@ -62,6 +67,27 @@ def checked(
     call.__doc__, call.__module__ = function.__doc__, module
     call.__signature__ = signature  # pyrefly: ignore[missing-attribute]
     return call
+
+
+_OF_REALS = ("gradir.nn", "gradir.scipy")
+"""The modules whose functions are defined on real numbers alone."""
+
+
+def require_reals(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+    """TraceError for complex numbers among the arguments of a function of real ones."""
+    for value in (*args, *kwargs.values()):
+        if isinstance(value, (tuple, list)):
+            require_reals(name, cast("Sequence[Any]", value), {})
+        elif isinstance(value, complex) or _kind_of(value) == "c":
+            raise refusal(
+                f"{name}: expected real numbers, got complex ones; take x.real, x.imag or "
+                "numpy.abs(x)"
+            )
+
+
+def _kind_of(value: Any) -> str:
+    """The kind of an array's dtype, as NumPy has it; nothing for other objects."""
+    return getattr(getattr(value, "dtype", None), "kind", "")
 
 
 def _mismatch(name: str, known: Sequence[str], error: TypeError, kwargs: dict[str, Any]) -> str:
@@ -129,7 +155,7 @@ def one_of(value: Any, what: str, names: Sequence[Any]) -> None:
 def floating(value: Any) -> Tracer:
     """An array with integers and bools as floats, which are weak."""
     x = lifted(value)
-    if is_float(element(x)):
+    if is_inexact(element(x)):
         return x
     made = converted(x, default_element(float))
     made.weak = True

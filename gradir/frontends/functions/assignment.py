@@ -11,7 +11,7 @@ from typing import Any, cast
 import numpy as np
 from xdsl.ir import Attribute, Operation
 
-from gradir.dialects.base.shapes import is_bool, is_float
+from gradir.dialects.base.shapes import is_bool, is_inexact
 from gradir.errors import ForeignCodeError
 from gradir.frontends.functions.promotion import common_shape, converted, spread
 from gradir.frontends.functions.sugar import where
@@ -82,7 +82,7 @@ def _is_written(target: Tracer, key: Any, value: Any) -> bool:
 
 def _cast(value: Any, kind: Attribute) -> Tracer:
     """A value as an array of a type, as NumPy's assignment casts it."""
-    if is_number(value) and isinstance(value, float) and not is_float(kind) and not is_bool(kind):
+    if is_number(value) and isinstance(value, float) and not is_inexact(kind) and not is_bool(kind):
         if not isfinite(value):
             raise refusal(f"assignment: {value} is no element of an array of integers")
         value = int(value)
@@ -161,7 +161,7 @@ def into(what: str, target: Any, made: Tracer, is_spread: bool) -> Tracer:
             f"{type_text(target.type)}"
         )
     both = element(made), element(target)
-    if not all(map(is_float, both)) and not np.can_cast(made.dtype, target.dtype, "same_kind"):
+    if not all(map(is_inexact, both)) and not np.can_cast(made.dtype, target.dtype, "same_kind"):
         raise refusal(
             f"{what}: {made.dtype} values do not go into {type_text(target.type)}; convert with "
             ".astype"

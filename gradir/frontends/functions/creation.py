@@ -5,6 +5,7 @@ Where they say float64 without a dtype, `gradir.default_dtype` may say another.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from math import ceil
 from typing import Any, cast
@@ -14,12 +15,20 @@ from xdsl.ir import Attribute
 
 from gradir.dialects.array.assembly import StackOp
 from gradir.dialects.array.bits import BitcastOp
+from gradir.dialects.array.complex_parts import RealOp
 from gradir.dialects.array.creation import IotaOp
 from gradir.dialects.array.gather_scatter import OneHotOp
 from gradir.dialects.array.random import NormalOp, RandomBitsOp, UniformOp
 from gradir.dialects.array.triangles import EyeOp
 from gradir.dialects.base.extents import Extent, is_extent
-from gradir.dialects.base.shapes import AnyTensor, is_float, shape_of, tensor
+from gradir.dialects.base.shapes import (
+    AnyTensor,
+    is_bool,
+    is_complex,
+    is_float,
+    shape_of,
+    tensor,
+)
 from gradir.errors import ArgumentError
 from gradir.frontends.functions.arguments import known
 from gradir.frontends.functions.counted import Counted, counted, steps_between
@@ -94,10 +103,22 @@ def _stacked(value: Any) -> Any:
 
 def _of_type(x: Tracer, kind: Attribute) -> Tracer:
     """A copy of x with elements of a requested type, which is not weak."""
-    made = converted(x, kind)
+    made = converted(_real_part(x, kind), kind)
     made = Tracer(made.made_in, made.ssa)
     made.stored = x.stored
     return made
+
+
+def _real_part(x: Tracer, kind: Attribute) -> Tracer:
+    """x, of complex numbers the real parts where the wanted type is real, as NumPy has it."""
+    if not is_complex(element(x)) or is_complex(kind) or is_bool(kind):
+        return x
+    warnings.warn(
+        "Casting complex values to real discards the imaginary part",
+        np.exceptions.ComplexWarning,
+        stacklevel=2,
+    )
+    return emit_one(RealOp, x)
 
 
 @public

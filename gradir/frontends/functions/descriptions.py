@@ -82,13 +82,13 @@ def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
 
 
 def iscomplexobj(x: Any) -> bool:
-    """False: there are no complex numbers."""
-    return False
+    """Whether the elements are complex numbers."""
+    return np.iscomplexobj(x) if not isinstance(x, Tracer) else x.dtype.kind == "c"
 
 
 def isrealobj(x: Any) -> bool:
-    """True."""
-    return True
+    """Whether the elements are real numbers."""
+    return not iscomplexobj(x)
 
 
 def finfo(dtype: Any) -> Any:

@@ -12,6 +12,7 @@ from gradir.frontends.functions.affine import affine_gather
 from gradir.frontends.functions.arguments import axes_of, axis_of, floating, number, one_of
 from gradir.frontends.functions.array_ops import op
 from gradir.frontends.functions.ordering import searchsorted
+from gradir.frontends.functions.parts import conjugate
 from gradir.frontends.functions.promotion import converted, result_element, unified
 from gradir.frontends.functions.reductions import cumsum, sum
 from gradir.frontends.functions.shapes import concatenate
@@ -209,8 +210,8 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Tracer:
 
 
 def correlate(a: Any, v: Any, mode: str = "valid") -> Tracer:
-    """y[k] = sum of a[k + i] * v[i]; modes as of `convolve`."""
-    x, y = _vectors(a, v, "correlate")
+    """y[k] = sum of a[k + i] * v[i], v conjugated; modes as of `convolve`."""
+    x, y = _vectors(a, conjugate(v), "correlate")
     if x.size < y.size:
         return op.flip(_correlated(y, x, mode, "correlate"))
     return _correlated(x, y, mode, "correlate")

@@ -10,8 +10,8 @@ import ml_dtypes
 import numpy as np
 from xdsl.dialects.builtin import f64, i8
 
-from gradir.dialects.base.shapes import is_bool, is_float
-from gradir.dialects.grad.grad import NoGradOp
+from gradir.dialects.base.shapes import c128, is_bool, is_inexact
+from gradir.frontends.functions import parts
 from gradir.frontends.functions.arguments import floating, number
 from gradir.frontends.functions.array_ops import op
 from gradir.frontends.functions.promotion import converted, operand, result_element
@@ -20,15 +20,13 @@ from gradir.frontends.functions.sugar import (
     pow,
     where,
 )
-from gradir.frontends.functions.views import (
-    broadcast_to,
-)
+from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracer import Tracer
-from gradir.frontends.tracing.tracing import element, emit_one, lifted
+from gradir.frontends.tracing.tracing import element, lifted
 
 
 def _is_floating(x: Any) -> bool:
-    return is_float(element(lifted(x)))
+    return is_inexact(element(lifted(x)))
 
 
 # Rounding.
@@ -50,13 +48,15 @@ floor, ceil, trunc = _rounding("floor"), _rounding("ceil"), _rounding("trunc")
 
 def rint(x: Any) -> Tracer:
     """Nearest integer as a float, the even one of two equally near.   vjp: zero"""
-    return op.round(floating(x))
+    return parts.of_parts(op.round, floating(x))
 
 
 def round(a: Any, decimals: int = 0, out: None = None) -> Tracer:
     """x to a number of decimals, the even one of two equally near; tens for -1.   vjp: zero"""
     x: Any = lifted(a)
     places = number(decimals, "round: decimals")
+    if parts.is_complex_array(x):
+        return parts.of_parts(lambda part: round(part, places), x)
     if not _is_floating(x):
         if places >= 0:
             return x
@@ -107,46 +107,31 @@ def signbit(x: Any) -> Tracer:
     return op.copysign(1.0, value) < 0 if _is_floating(value) else op.less(value, 0)
 
 
+def sign(x: Any) -> Tracer:
+    """-1, 0 or 1; of complex numbers x / |x|, 0 at 0. nan of nan.   vjp: zero of real numbers"""
+    value = lifted(x)
+    if not parts.is_complex_array(value):
+        return op.sign(value)
+    is_zero = op.equal(value, 0)
+    size: Any = op.abs(where(is_zero, 1, value))
+    return where(is_zero, 0, value / size)
+
+
+def _require_real(name: str, x: Any) -> Tracer:
+    value = lifted(x)
+    if parts.is_complex_array(value):
+        raise refusal(f"{name}: complex numbers have no sign; take x.real or x.imag")
+    return value
+
+
 def isposinf(x: Any, out: None = None) -> Tracer:
     """x is inf."""
-    return op.equal(lifted(x), inf)
+    return op.equal(_require_real("isposinf", x), inf)
 
 
 def isneginf(x: Any, out: None = None) -> Tracer:
     """x is -inf."""
-    return op.equal(lifted(x), -inf)
-
-
-def isreal(x: Any) -> Tracer:
-    """True everywhere: all arrays are real."""
-    return broadcast_to(True, lifted(x).shape)
-
-
-def iscomplex(x: Any) -> Tracer:
-    """False everywhere: all arrays are real."""
-    return broadcast_to(False, lifted(x).shape)
-
-
-def imag(val: Any) -> Tracer:
-    """Zeros: all arrays are real."""
-    x = lifted(val)
-    return broadcast_to(converted(0, element(x)), x.shape)
-
-
-def real(val: Any) -> Tracer:
-    """x."""
-    return lifted(val)
-
-
-def conjugate(x: Any) -> Tracer:
-    """x."""
-    return lifted(x)
-
-
-def angle(z: Any, deg: bool = False) -> Tracer:
-    """0 of numbers >= 0, pi (or 180 degrees) of others.   vjp: zero"""
-    x = emit_one(NoGradOp, floating(z))
-    return where(signbit(x), 180.0 if deg else pi, where(op.isnan(x), x, 0.0))
+    return op.equal(_require_real("isneginf", x), -inf)
 
 
 def nan_to_num(
@@ -154,6 +139,8 @@ def nan_to_num(
 ) -> Tracer:
     """x with other numbers for nan and for the infinities: 0, and the largest there are."""
     value: Any = lifted(x)
+    if parts.is_complex_array(value):
+        return parts.of_parts(lambda part: nan_to_num(part, copy, nan, posinf, neginf), value)
     if not _is_floating(value):
         return value
     low, high = bounds(value)
@@ -184,8 +171,10 @@ def cbrt(x: Any) -> Tracer:
 
 
 def float_power(x1: Any, x2: Any) -> Tracer:
-    """x1 ** x2 in float64."""
-    return pow(converted(lifted(x1), f64), converted(lifted(x2), f64))
+    """x1 ** x2 in float64, or in complex128."""
+    x, y = lifted(x1), lifted(x2)
+    kind = c128 if parts.is_complex_array(x) or parts.is_complex_array(y) else f64
+    return pow(converted(x, kind), converted(y, kind))
 
 
 def logaddexp2(x1: Any, x2: Any) -> Tracer:
@@ -286,14 +275,8 @@ def array_equiv(a1: Any, a2: Any) -> Any:
     return _all(op.equal(x, y))
 
 
-def real_if_close(a: Any, tol: float = 100) -> Tracer:
-    """x."""
-    return lifted(a)
-
-
 FUNCTIONS: tuple[Callable[..., Any], ...] = (
-    floor, ceil, trunc, rint, round, modf, divmod, fmod, fabs, signbit, isposinf, isneginf, isreal,
-    iscomplex, imag, real, conjugate, angle, nan_to_num, heaviside, cbrt, float_power, logaddexp2,
-    ldexp, deg2rad, rad2deg, sinc, fmax, fmin, isclose, allclose, array_equal, array_equiv,
-    real_if_close,
+    floor, ceil, trunc, rint, round, modf, divmod, fmod, fabs, signbit, sign, isposinf, isneginf,
+    nan_to_num, heaviside, cbrt, float_power, logaddexp2, ldexp, deg2rad, rad2deg, sinc, fmax,
+    fmin, isclose, allclose, array_equal, array_equiv, *parts.FUNCTIONS,
 )  # fmt: skip

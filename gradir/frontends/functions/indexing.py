@@ -24,7 +24,7 @@ from gradir.dialects.array.indexing import TakeOp
 from gradir.dialects.array.movement import FlipOp, PermuteDimsOp, ReshapeOp
 from gradir.dialects.array.slicing import SliceOp
 from gradir.dialects.base.extents import Extent, is_extent
-from gradir.dialects.base.shapes import is_bool, is_float, same_shape, tensor
+from gradir.dialects.base.shapes import is_bool, is_inexact, same_shape, tensor
 from gradir.errors import IndexOutOfRange
 from gradir.frontends.functions.op_functions import apply
 from gradir.frontends.functions.promotion import common_shape, converted, spread
@@ -153,7 +153,7 @@ def _entry(key: Any) -> Any:
             raise refusal(f"index: expected integers, slices, ... or None, got {kind}") from None
     if is_bool(element(key)):
         apply(BooleanMaskOp, {})
-    if is_float(element(key)):
+    if is_inexact(element(key)):
         raise refusal(f"index: expected integers, got {key!r}; convert with .astype")
     return key
 

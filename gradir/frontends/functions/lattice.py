@@ -4,6 +4,7 @@ bool is below the integers, and they are below the floats. Python numbers stand 
 a Python int is below all integer types, a Python float below all floating ones, so an array beside
 them keeps its type if that is of their kind or a higher one. Integers beside a float take its type;
 signed and unsigned ones that only a wider type holds take that, uint64 and a signed one a float's.
+A float beside a complex number becomes one: of two f64 beside float64, else of the other's parts.
 """
 
 from __future__ import annotations
@@ -14,10 +15,20 @@ from typing import TypeAlias
 from xdsl.dialects.builtin import bf16, f16, f32, f64, i1, i8, i16, i32, i64
 from xdsl.ir import Attribute
 
-from gradir.dialects.base.shapes import is_bool, is_float, ui8, ui16, ui32, ui64
+from gradir.dialects.base.shapes import (
+    c64,
+    c128,
+    is_bool,
+    is_complex,
+    is_float,
+    ui8,
+    ui16,
+    ui32,
+    ui64,
+)
 from gradir.frontends.tracing.default_types import default_element
 
-INT, FLOAT = "a Python int", "a Python float"
+INT, FLOAT, COMPLEX = "a Python int", "a Python float", "a Python complex"
 Node: TypeAlias = Attribute | str
 
 # The types next above each.
@@ -32,17 +43,22 @@ _ABOVE: dict[Node, tuple[Node, ...]] = {
     i16: (i32,),
     i32: (i64,),
     i64: (FLOAT,),
-    FLOAT: (bf16, f16),
+    FLOAT: (bf16, f16, COMPLEX),
     bf16: (f32,),
     f16: (f32,),
-    f32: (f64,),
-    f64: (),
+    f32: (f64, c64),
+    f64: (c128,),
+    COMPLEX: (c64,),
+    c64: (c128,),
+    c128: (),
 }
-_WEAK: tuple[Node, ...] = (i1, INT, FLOAT)
+_WEAK: tuple[Node, ...] = (i1, INT, FLOAT, COMPLEX)
 
 
 def kind_of(type_: Attribute) -> int:
-    """0 for bool, 1 for integers, 2 for floats."""
+    """0 for bool, 1 for integers, 2 for floats, 3 for complex numbers."""
+    if is_complex(type_):
+        return 3
     return 0 if is_bool(type_) else 2 if is_float(type_) else 1
 
 
@@ -68,7 +84,7 @@ def element_at(node: Node) -> Attribute:
     """The element type at a place; the default one of a Python number."""
     if isinstance(node, Attribute):
         return node
-    return default_element(int if node == INT else float)
+    return default_element({INT: int, FLOAT: float, COMPLEX: complex}[node])
 
 
 def promoted(first: Attribute, second: Attribute) -> Attribute:

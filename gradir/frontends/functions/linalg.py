@@ -12,6 +12,7 @@ from gradir.frontends.functions import factors
 from gradir.frontends.functions.arguments import axes_of, axis_of, checked, floating, number
 from gradir.frontends.functions.array_ops import op
 from gradir.frontends.functions.missing_names import missing
+from gradir.frontends.functions.parts import conjugate, is_complex_array
 from gradir.frontends.functions.products import cross as _cross
 from gradir.frontends.functions.products import outer
 from gradir.frontends.functions.products import trace as _trace
@@ -42,7 +43,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> T
     ord: of vectors any number, 2 by default; of matrices "fro" (the default), 1, -1, inf, -inf.
     vjp: of vectors ct * x * |x| ** (ord - 2) / y ** (ord - 1), 0 where y is 0; of "fro" as of 2
     """
-    value = floating(x)
+    value = _lengths(x)
     if axis is None and ord is None:
         return op.norm(value, axis=list(range(value.ndim)), keepdims=keepdims or None)
     axes = axes_of(value, axis)
@@ -51,6 +52,12 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> T
     if len(axes) == 2:
         return _matrix_norm(value, axes, ord, keepdims)
     raise refusal(f"norm: one or two axes expected, got {len(axes)}; flatten x for a vector's norm")
+
+
+def _lengths(x: Any) -> Tracer:
+    """x as floats; complex numbers by their absolute values."""
+    value = floating(x)
+    return op.abs(value) if is_complex_array(value) else value
 
 
 def _vector_norm(x: Any, axes: Sequence[int], ord: Any, keepdims: bool) -> Any:
@@ -119,7 +126,7 @@ def cond(x: Any, p: Any = None) -> Tracer:
 
 def vector_norm(x: Any, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Tracer:
     """The norm of all elements as a vector, or of the vectors along axes."""
-    value = floating(x)
+    value = _lengths(x)
     return _vector_norm(value, axes_of(value, axis), ord, keepdims)
 
 
@@ -265,8 +272,8 @@ def matmul(x1: Any, x2: Any) -> Tracer:
 
 
 def vecdot(x1: Any, x2: Any, *, axis: int = -1) -> Tracer:
-    """The sum of products along an axis."""
-    return op.vecdot(x1, x2, axis=axis)
+    """The sum of products along an axis; x1 is conjugated."""
+    return op.vecdot(conjugate(x1), x2, axis=axis)
 
 
 FUNCTIONS: tuple[Callable[..., Any], ...] = (
@@ -276,7 +283,10 @@ FUNCTIONS: tuple[Callable[..., Any], ...] = (
 )  # fmt: skip
 BY_NAME = {f.__name__: eager(checked(f, f"linalg.{f.__name__}")) for f in FUNCTIONS}
 ABSENT: dict[str, str] = {
-    **dict.fromkeys(["eig", "eigvals"], "they are complex numbers; of symmetric matrices see eigh"),
+    **dict.fromkeys(
+        ["eig", "eigvals"],
+        "they are complex, and factors are of real matrices; of symmetric matrices see eigh",
+    ),
     "test": "it is a part of NumPy of its own",
     "LinAlgError": "a singular matrix gives inf and nan, and raises no error",
 }

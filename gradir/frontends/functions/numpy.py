@@ -45,6 +45,7 @@ from gradir.frontends.functions import (
     updates,
     views,
 )
+from gradir.frontends.functions import fft as fourier
 from gradir.frontends.functions.arguments import checked
 from gradir.frontends.functions.missing_names import missing
 from gradir.frontends.tracing.eager import eager
@@ -58,7 +59,9 @@ e, inf, nan, pi, euler_gamma = np.e, np.inf, np.nan, np.pi, np.euler_gamma
 mgrid, ogrid, s_, index_exp = np.mgrid, np.ogrid, np.s_, np.index_exp
 r_, c_ = index_tricks.r_, index_tricks.c_
 dtype, integer, floating, number = np.dtype, np.integer, np.floating, np.number
+complexfloating = np.complexfloating
 ndarray = descriptions.ndarray
+fft = fourier
 __array_api_version__ = standard.VERSION
 __array_namespace_info__ = standard.namespace_info
 signedinteger, unsignedinteger = np.signedinteger, np.unsignedinteger
@@ -97,7 +100,8 @@ def _placed(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
-    **array_ops.OP_FUNCTIONS,
+    # fft is NumPy's module
+    **{name: f for name, f in array_ops.OP_FUNCTIONS.items() if name != "fft"},
     **{f.__name__: checked(_placed(f)) for room in _LATER for f in room.FUNCTIONS},
     "norm": linalg.BY_NAME["norm"],
 }
@@ -116,14 +120,15 @@ _ALIASES = {
 }  # fmt: skip
 # NumPy's other names of dtypes, with its meaning on this machine.
 _SAME_DTYPES = (
-    "bool_", "byte", "double", "half", "int_", "intc", "intp", "long", "longlong", "short",
-    "single", "ubyte", "uint", "uintc", "uintp", "ulong", "ulonglong", "ushort",
+    "bool_", "byte", "cdouble", "csingle", "double", "half", "int_", "intc", "intp", "long",
+    "longlong", "short", "single", "ubyte", "uint", "uintc", "uintp", "ulong", "ulonglong",
+    "ushort",
 )  # fmt: skip
 _DTYPES = {name: Spec((), name).dtype for name in (*ELEMENTS, *_SAME_DTYPES)}
 _CONSTANTS = (
-    "c_", "dtype", "e", "euler_gamma", "floating", "index_exp", "inf", "integer", "linalg", "mgrid",
-    "nan", "ndarray", "newaxis", "number", "ogrid", "pi", "r_", "s_", "signedinteger",
-    "unsignedinteger",
+    "c_", "complexfloating", "dtype", "e", "euler_gamma", "fft", "floating", "index_exp", "inf",
+    "integer", "linalg", "mgrid", "nan", "ndarray", "newaxis", "number", "ogrid", "pi", "r_", "s_",
+    "signedinteger", "unsignedinteger",
 )  # fmt: skip
 
 

@@ -13,8 +13,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from gradir.dialects.base.shapes import is_bool, is_float
-from gradir.frontends.functions import absent, linalg
+from gradir.dialects.base.shapes import is_bool, is_inexact
+from gradir.frontends.functions import absent, fft, linalg
 from gradir.frontends.functions.arguments import axes_of, known
 from gradir.frontends.functions.assignment import into
 from gradir.frontends.functions.creation import full
@@ -93,7 +93,7 @@ def _masked(
 
 def _stand_in(x: Tracer, inside: float) -> Any:
     """What an operand has where `where` does not hold, in its type."""
-    return inside if is_float(element(x)) else is_bool(element(x)) or 1
+    return inside if is_inexact(element(x)) else is_bool(element(x)) or 1
 
 
 def written(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
@@ -240,6 +240,7 @@ def sliding_window_view(
 _MODULES: Mapping[str, Mapping[str, Callable[..., Any]]] = {
     "numpy": FUNCTIONS,
     "numpy.linalg": linalg.BY_NAME,
+    "numpy.fft": fft.BY_NAME,
     "numpy.lib.stride_tricks": {"sliding_window_view": sliding_window_view},
 }
 """NumPy's modules, and their functions that are there."""
@@ -260,8 +261,6 @@ def _unknown(name: str, short: str) -> Exception:
             "gradir.numpy, or look for it in gradir.scipy.special"
         )
     reason = linalg.ABSENT.get(short) or absent.ABSENT.get(short)
-    if reason is None and "fft" in name:
-        reason = absent.ABSENT["fft"]
     close = close_names(short, FUNCTIONS)
     way_out = f"the closest name is {close[0]}" if close else "compose it of those of gradir.numpy"
     return refusal(f"{name}: not there for traced arrays; {reason or way_out}")

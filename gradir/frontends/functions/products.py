@@ -8,10 +8,11 @@ from typing import Any, cast
 import numpy as np
 
 from gradir.dialects.base.extents import is_extent
-from gradir.dialects.base.shapes import is_float
+from gradir.dialects.base.shapes import is_inexact
 from gradir.frontends.functions.arguments import axis_of, floating, number, with_dtype
 from gradir.frontends.functions.array_ops import op
 from gradir.frontends.functions.creation import arange
+from gradir.frontends.functions.parts import conjugate
 from gradir.frontends.functions.promotion import converted
 from gradir.frontends.functions.reductions import average, sum
 from gradir.frontends.functions.shapes import atleast_1d, concatenate, stack
@@ -54,8 +55,9 @@ def inner(a: Any, b: Any) -> Tracer:
 
 
 def vdot(a: Any, b: Any) -> Tracer:
-    """The sum of products of all elements in row-major order."""
+    """The sum of products of all elements in row-major order; a is conjugated."""
     x, y = _pair(a, b)
+    x = conjugate(x)
     return tensordot(reshape(x, -1), reshape(y, -1), 1)
 
 
@@ -71,8 +73,8 @@ def matvec(x1: Any, x2: Any) -> Tracer:
 
 
 def vecmat(x1: Any, x2: Any) -> Tracer:
-    """Vectors times matrices; leading axes broadcast."""
-    x = lifted(x1)
+    """Vectors times matrices; leading axes broadcast, and the vectors are conjugated."""
+    x = conjugate(x1)
     made = op.matmul(expand_dims(x, x.ndim - 1), x2)
     return reshape(made, [*made.shape[:-2], made.shape[-1]])
 
@@ -80,6 +82,14 @@ def vecmat(x1: Any, x2: Any) -> Tracer:
 def reshape_last(x: Any) -> Tracer:
     """x without its last axis, of extent 1."""
     return reshape(x, x.shape[:-1])
+
+
+def vecdot(x1: Any, x2: Any, axis: int = -1) -> Tracer:
+    """The sum of products along an axis, `axis = -1`; x1 is conjugated, other axes broadcast.
+
+    vjp: ct * x2, ct * conj(x1), summed over broadcast axes
+    """
+    return op.vecdot(conjugate(x1), x2, axis=axis)
 
 
 def kron(a: Any, b: Any) -> Tracer:
@@ -178,8 +188,8 @@ def _covariance(x: Any, ddof: int, fweights: Any = None, aweights: Any = None) -
         scale = total - lost
         centred = x - average(x, 1, weights, keepdims=True)
         weighed = centred * weights
-    divisor = op.maximum(floating(scale).astype(x.dtype), 0)
-    made = op.matmul(weighed, transpose(centred)) / divisor
+    divisor = op.maximum(floating(scale).astype(x.real.dtype), 0)
+    made = op.matmul(weighed, conjugate(transpose(centred))) / divisor
     return reshape(made, [n for n in made.shape if n != 1] if made.size == 1 else made.shape)
 
 
@@ -237,7 +247,7 @@ def trace(
     vjp: ct on that diagonal of zeros
     """
     planes = with_dtype(_planes(a, axis1, axis2, "trace"), dtype)
-    if is_float(element(planes)):
+    if is_inexact(element(planes)):
         return op.trace(planes, offset=number(offset, "trace: offset"))
     return sum(op.diagonal(planes, offset=number(offset, "trace: offset")), -1, dtype)
 
@@ -263,6 +273,6 @@ def diagflat(v: Any, k: int = 0) -> Tracer:
 
 
 FUNCTIONS: tuple[Callable[..., Any], ...] = (
-    dot, inner, vdot, outer, matvec, vecmat, kron, cross, einsum, einsum_path, cov,
+    dot, inner, vdot, vecdot, outer, matvec, vecmat, kron, cross, einsum, einsum_path, cov,
     corrcoef, diagonal, trace, diag, diagflat,
 )  # fmt: skip

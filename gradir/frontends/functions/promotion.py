@@ -19,12 +19,21 @@ from xdsl.dialects.builtin import i1, i8, i32
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
-from gradir.dialects.array.comparison import AstypeOp
+from gradir.dialects.array.comparison import AstypeOp, NotEqualOp
 from gradir.dialects.array.creation import numpy_dtype
 from gradir.dialects.array.movement import BroadcastToOp
 from gradir.dialects.base.extents import is_extent
 from gradir.dialects.base.interfaces import TensorOp
-from gradir.dialects.base.shapes import broadcast_shapes, is_bool, is_float, same_shape, tensor
+from gradir.dialects.base.shapes import (
+    NUMPY_NAMES,
+    broadcast_shapes,
+    is_bool,
+    is_complex,
+    is_float,
+    is_inexact,
+    same_shape,
+    tensor,
+)
 from gradir.dialects.building.kinds import CompareOp
 from gradir.frontends.functions.lattice import element_at, join, node_of
 from gradir.frontends.tracing.default_types import default_element, default_of
@@ -57,13 +66,24 @@ def result_element(operands: Sequence[Any]) -> tuple[Attribute, bool]:
 def common_element(op: type[TensorOp], operands: Sequence[Any]) -> Common:
     """The type in which an op takes operands; TraceError where NumPy's function takes no bools."""
     found, weak = result_element(operands)
-    if op.DOMAIN == "float" and not is_float(found):
-        return Common(default_element(float), True)
     if op.DOMAIN == "bool":
         return Common(i1)
+    if is_complex(found):
+        _require_complex_meaning(op, found)
+        return Common(found, weak)
+    if op.DOMAIN == "float" and not is_float(found):
+        return Common(default_element(float), True)
     if op.DOMAIN == "number" and is_bool(found):
         return _of_bools(op)
     return Common(found, weak)
+
+
+def _require_complex_meaning(op: type[TensorOp], kind: Attribute) -> None:
+    if not op.COMPLEX:
+        raise refusal(
+            f"{op.name}: elements must be real, got {NUMPY_NAMES[kind]}; take x.real, x.imag or "
+            "numpy.abs(x)"
+        )
 
 
 def _of_bools(op: type[TensorOp]) -> Common:
@@ -85,10 +105,15 @@ def operand(value: object) -> Any:
 
 
 def fitting(number: Any, kind: Attribute) -> Any:
-    """A Python number cast to a type as by NumPy: fractions are cut off, all but 0 is true."""
+    """A Python number cast to a type as by NumPy: fractions are cut off, all but 0 is true.
+
+    TraceError for a complex number as a real one.
+    """
     if is_bool(kind):
         return bool(number)
-    return number if is_float(kind) or not isfinite(number) else int(number)
+    if isinstance(number, complex) and not is_complex(kind):
+        raise refusal(f"{number} is no {NUMPY_NAMES[kind]} number; take its real or imaginary part")
+    return number if is_inexact(kind) or not isfinite(number) else int(number)
 
 
 def converted(value: Any, kind: Attribute) -> Tracer:
@@ -98,6 +123,12 @@ def converted(value: Any, kind: Attribute) -> Tracer:
         return filled(fitting(value, kind), tensor([], kind))
     if element(value) == kind:
         return value
+    if is_complex(element(value)) and not is_complex(kind):
+        if is_bool(kind):
+            return emit_one(NotEqualOp, value, filled(0, value.type))
+        raise refusal(
+            f"complex numbers become no {NUMPY_NAMES[kind]}; take x.real, x.imag or numpy.abs(x)"
+        )
     return emit_one(AstypeOp, value, type=tensor(value.shape, kind))
 
 
@@ -145,7 +176,7 @@ def broadcast(op: type[TensorOp], values: Sequence[object]) -> tuple[list[Tracer
 def _comparable(operands: list[Any], kind: Attribute) -> list[Any]:
     """Operands of a comparison; 0 and 1 in their order where a number is no integer of `kind`."""
     numbers = [k for k, o in enumerate(operands) if isinstance(o, int) and not is_extent(o)]
-    if len(numbers) != 1 or is_float(kind) or is_bool(kind):
+    if len(numbers) != 1 or is_inexact(kind) or is_bool(kind):
         return operands
     limits, number = np.iinfo(numpy_dtype(kind)), operands[numbers[0]]
     if limits.min <= number <= limits.max:

@@ -13,10 +13,18 @@ from gradir.dialects.array.cumulative import CumulativeProdOp, CumulativeSumOp
 from gradir.dialects.array.reductions import SumOp
 from gradir.dialects.array.statistics import ProdOp
 from gradir.dialects.base.interfaces import TensorOp
-from gradir.dialects.base.shapes import is_float, is_unsigned, ui64
+from gradir.dialects.base.shapes import (
+    is_complex,
+    is_float,
+    is_inexact,
+    is_unsigned,
+    real_element,
+    ui64,
+)
 from gradir.frontends.functions.arguments import axes_of, axis_of, floating, with_dtype
 from gradir.frontends.functions.array_ops import op
 from gradir.frontends.functions.op_functions import apply
+from gradir.frontends.functions.parts import squared_length
 from gradir.frontends.functions.promotion import converted, operand, result_element
 from gradir.frontends.functions.sugar import (
     where,
@@ -43,7 +51,7 @@ def _widening(kind: type[TensorOp], x: Any, dtype: Any, **attributes: Any) -> Tr
     """The op on x in another type: integers and bools are reduced in 64 bits."""
     value = lifted(x)
     target = element(value) if dtype is None else element_named(dtype)
-    if dtype is None and not is_float(target):
+    if dtype is None and not is_inexact(target):
         target = ui64 if is_unsigned(target) else i64
     return apply(kind, {"x": converted(value, target), **attributes})
 
@@ -100,18 +108,24 @@ def _extreme(name: str, greater: str) -> Callable[..., Any]:
 max, min = _extreme("max", "maximum"), _extreme("min", "minimum")
 
 
+def _truths(a: Any) -> Tracer:
+    """a, complex numbers as whether they are not 0."""
+    x = lifted(a)
+    return op.not_equal(x, 0) if is_complex(element(x)) else x
+
+
 def any(
     a: Any, axis: Any = None, out: None = None, keepdims: bool = False, where: Any = None
 ) -> Tracer:
     """One element is not 0 (bool); false of no elements."""
-    return op.any(_chosen(lifted(a), where, False), axis=axis, keepdims=keepdims or None)
+    return op.any(_chosen(_truths(a), where, False), axis=axis, keepdims=keepdims or None)
 
 
 def all(
     a: Any, axis: Any = None, out: None = None, keepdims: bool = False, where: Any = None
 ) -> Tracer:
     """No element is 0 (bool); true of no elements."""
-    return op.all(_chosen(lifted(a), where, True), axis=axis, keepdims=keepdims or None)
+    return op.all(_chosen(_truths(a), where, True), axis=axis, keepdims=keepdims or None)
 
 
 def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tracer:
@@ -154,18 +168,19 @@ def var(
     """
     x = with_dtype(lifted(a), dtype)
     ddof = ddof if correction is None else correction
-    if where is None and mean is None:
+    if where is None and mean is None and not is_complex(element(x)):
         return op.var(x, axis=axis, keepdims=keepdims or None, correction=ddof)
     x = floating(x)
     chosen: Any = True if where is None else where
-    return converted(_variance(wide(x), axis, ddof, keepdims, chosen, mean), element(x))
+    made = _variance(wide(x), axis, ddof, keepdims, chosen, mean)
+    return converted(made, real_element(element(x)))
 
 
 def _variance(x: Any, axis: Any, ddof: float, keepdims: bool, where: Any, mean: Any) -> Any:
     """The variance of the elements that `where` chooses, around a given mean or theirs."""
     centre: Any = _chosen_mean(x, where, axis, True) if mean is None else mean
-    squares = op.square(x - centre)
-    left = _count(x, where, axis, keepdims) - ddof
+    squares = squared_length(x - centre)
+    left = _count(squares, where, axis, keepdims) - ddof
     total: Any = sum(squares, axis, keepdims=keepdims, where=where)
     return total / op.maximum(left, 0)
 
@@ -177,12 +192,12 @@ def std(
     """The square root of `var`.   vjp: ct / ((n - ddof) * y) * (x - mean), 0 where y is 0"""
     x = with_dtype(lifted(a), dtype)
     ddof = ddof if correction is None else correction
-    if where is None and mean is None:
+    if where is None and mean is None and not is_complex(element(x)):
         return op.std(x, axis=axis, keepdims=keepdims or None, correction=ddof)
     x = floating(x)
     chosen: Any = True if where is None else where
     made = _deviation(_variance(wide(x), axis, ddof, keepdims, chosen, mean))
-    return converted(made, element(x))
+    return converted(made, real_element(element(x)))
 
 
 def _deviation(variance: Any) -> Tracer:
@@ -309,7 +324,8 @@ def nanvar(
     """The variance of the elements that are not nan; nan where there are at most ddof."""
     x = floating(with_dtype(lifted(a), dtype))
     ddof = ddof if correction is None else correction
-    return converted(_variance_without_nan(x, axis, ddof, keepdims, where, mean), element(x))
+    made = _variance_without_nan(x, axis, ddof, keepdims, where, mean)
+    return converted(made, real_element(element(x)))
 
 
 def _variance_without_nan(
@@ -318,7 +334,8 @@ def _variance_without_nan(
     there = _there(x, where)
     x = _where(there, wide(x), 0)
     made = _variance(x, axis, ddof, keepdims, there, mean)
-    return _where(_count(x, there, axis, keepdims) > ddof, made, float("nan"))
+    count = _count(squared_length(x), there, axis, keepdims)
+    return _where(count > ddof, made, float("nan"))
 
 
 def nanstd(
@@ -329,7 +346,7 @@ def nanstd(
     x = floating(with_dtype(lifted(a), dtype))
     ddof = ddof if correction is None else correction
     made = _deviation(_variance_without_nan(x, axis, ddof, keepdims, where, mean))
-    return converted(made, element(x))
+    return converted(made, real_element(element(x)))
 
 
 # Running sums and products.

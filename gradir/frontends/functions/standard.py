@@ -116,7 +116,7 @@ OUTSIDE: dict[str, Callable[..., Any]] = {
 
 _NAMES = (
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
-    *("float32", "float64"),
+    *("float32", "float64", "complex64", "complex128"),
 )
 
 
@@ -145,7 +145,13 @@ class Info:
         require_device("default_dtypes", device)
         whole = numpy_dtype(default_element(int))
         floating = numpy_dtype(default_element(float))
-        return {"real floating": floating, "integral": whole, "indexing": whole}
+        complexes = numpy_dtype(default_element(complex))
+        return {
+            "real floating": floating,
+            "complex floating": complexes,
+            "integral": whole,
+            "indexing": whole,
+        }
 
     def dtypes(self, *, device: Any = None, kind: Any = None) -> dict[str, Any]:
         """The standard's dtypes that are there, of one kind or of several, by name."""

@@ -18,7 +18,7 @@ from gradir.dialects.array.dot_general import DotGeneralOp
 from gradir.dialects.array.einsum import EinsumOp
 from gradir.dialects.array.elementwise import MaximumOp, MinimumOp, SquareOp
 from gradir.dialects.array.indexing import TakeAlongAxisOp, TakeOp
-from gradir.dialects.base.shapes import byte_size, is_bool, is_float, is_unsigned, ui8
+from gradir.dialects.base.shapes import byte_size, is_bool, is_inexact, is_unsigned, ui8
 from gradir.frontends.functions.axes import integers, is_one
 from gradir.frontends.functions.op_functions import apply
 from gradir.frontends.functions.promotion import (
@@ -51,7 +51,8 @@ def pow(lhs: Any, rhs: Any) -> Tracer:
     if is_number(rhs) and rhs == 2 and isinstance(lhs, Tracer) and not is_bool(element(lhs)):
         if result_element([lhs, rhs])[0] == element(lhs):
             return apply(SquareOp, {"x": lhs})
-    if is_number(rhs) and rhs < 0 and not is_float(result_element([lifted(lhs), rhs])[0]):
+    is_real = is_number(rhs) and not isinstance(rhs, complex)
+    if is_real and rhs < 0 and not is_inexact(result_element([lifted(lhs), rhs])[0]):
         raise refusal("pow: integers to negative integer powers are not allowed; use a float")
     return apply(PowOp, {"lhs": lhs, "rhs": rhs})
 
@@ -62,7 +63,7 @@ def bitwise_invert(x: Any) -> Tracer:
     value = lifted(x)
     if is_bool(element(value)):
         return apply(LogicalNotOp, {"x": value})
-    if is_float(element(value)):
+    if is_inexact(element(value)):
         raise refusal(f"bitwise_invert: elements must be integer or bool, got {value!r}")
     kind = element(value)
     ones = (1 << 8 * byte_size(kind)) - 1 if is_unsigned(kind) else -1

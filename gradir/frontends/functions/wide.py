@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import f32, i64
 from xdsl.ir import Attribute
 
 from gradir.dialects.array.elementwise import MinimumOp
-from gradir.dialects.base.shapes import is_float, ui64
+from gradir.dialects.base.shapes import is_float, is_inexact, ui64
 from gradir.frontends.functions.lattice import promoted
 from gradir.frontends.functions.op_functions import apply
 from gradir.frontends.functions.promotion import converted
@@ -34,7 +34,7 @@ def wide(x: Tracer) -> Any:
 def as_indices(given: Any) -> Any:
     """Integers in int64, which holds every place; larger ones stay beyond every extent."""
     x = lifted(given)
-    if is_float(element(x)):
+    if is_inexact(element(x)):
         return x  # which the op of the indices refuses
     if element(x) == ui64:
         x = apply(MinimumOp, {"lhs": x, "rhs": int(np.iinfo(np.int64).max)})

@@ -8,7 +8,7 @@ from gradir.frontends.imported.errors import ImportedProgramError
 from gradir.frontends.imported.graph import ForeignGraph, ForeignNode, ForeignType, Refusals
 from gradir.frontends.imported.table import RuleTable
 from gradir.frontends.tracing.source_locations import refusal
-from gradir.frontends.tracing.spec import ELEMENTS
+from gradir.frontends.tracing.spec import COMPLEX_NAMES, ELEMENTS
 
 MOST_PLACES = 4
 """The places that are listed for one reason."""
@@ -56,6 +56,8 @@ def _check_node(node: ForeignNode, table: RuleTable, found: Refusals) -> None:
 def _check_type(type_: ForeignType, what: str, place: LocationAttr, found: Refusals) -> None:
     if type_.is_known and type_.dtype not in ELEMENTS:
         found.add(what, f"there are no elements of type {type_.dtype}", place)
+    elif type_.dtype in COMPLEX_NAMES:
+        found.add(what, f"programs with elements of type {type_.dtype} are not read", place)
 
 
 def _line(what: str, why: str, places: list[LocationAttr]) -> str:

@@ -29,7 +29,7 @@ from gradir.frontends.imported.onnx_rules.types import NAMES
 from gradir.frontends.onnx.expansion import name_of
 from gradir.frontends.onnx.files import array_of, subgraphs
 from gradir.frontends.tracing.source_locations import refusal
-from gradir.frontends.tracing.spec import ELEMENTS
+from gradir.frontends.tracing.spec import COMPLEX_NAMES, ELEMENTS
 from gradir.packages import package
 
 onnx: Any = package("onnx", "onnx", "frontends")
@@ -146,6 +146,8 @@ class OnnxReader:
             dtype = types.dtype_of(name)
             if dtype and dtype not in ELEMENTS:
                 return f"there are no elements of type {dtype}"
+            if dtype in COMPLEX_NAMES:
+                return f"programs with elements of type {dtype} are not read"
         return ""
 
     def _inner(

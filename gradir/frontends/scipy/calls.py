@@ -12,7 +12,7 @@ from typing import Any, cast
 import numpy as np
 
 import gradir.frontends.functions.numpy as gnp
-from gradir.frontends.functions.arguments import checked, known
+from gradir.frontends.functions.arguments import checked, known, require_reals
 from gradir.frontends.scipy.pairs import floats
 from gradir.frontends.tracing.source_locations import public, refusal
 from gradir.frontends.tracing.tracing import tracing
@@ -32,6 +32,7 @@ def anywhere(function: Function, module: str, static: Sequence[str] = ()) -> Fun
         return jit(function, static_argnames=list(static)) if static else jit(function)
 
     def call(*args: Any, **kwargs: Any) -> Any:
+        require_reals(name, args, kwargs)
         return (inside if tracing() is not None else compiled())(*args, **kwargs)
 
     call.__name__, call.__doc__, call.__module__ = name, function.__doc__, module

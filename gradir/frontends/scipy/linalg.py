@@ -172,7 +172,7 @@ def polar(a: Any, side: str = "right") -> tuple[Tracer, Tracer]:
     return u, (p + gnp.matrix_transpose(p)) / 2
 
 
-_COMPLEX = "it is complex; there are no complex numbers"
+_COMPLEX = "it is complex, and factors are of real matrices"
 ABSENT: dict[str, str] = {
     **dict.fromkeys(
         "eig eigvals schur hessenberg qz ordqz rsf2csf cossin".split(),

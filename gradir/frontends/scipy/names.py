@@ -15,7 +15,6 @@ def published(
     """The public functions of a module by name."""
     made: dict[str, Callable[..., Any]] = {}
     for function in functions:
-        call = checked(function)
-        call.__module__ = module
+        call = checked(function, module=module)
         made[function.__name__] = eager(call)
     return made

@@ -42,7 +42,7 @@ def _of_op(name: str) -> Callable[..., Any]:
     return function
 
 
-_NOT_COMPLEX = "it is complex; there are no complex numbers"
+_NOT_COMPLEX = "it is complex, and special functions are of real numbers"
 ABSENT: dict[str, str] = {
     name: reason
     for reason, names in {

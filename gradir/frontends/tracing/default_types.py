@@ -10,6 +10,8 @@ from threading import local
 from xdsl.dialects.builtin import f64, i1, i64
 from xdsl.ir import Attribute
 
+from gradir.dialects.base.shapes import complex_element
+
 
 class _Floats:
     """The default floating type: by this thread's innermost context, else by the process."""
@@ -28,7 +30,9 @@ FLOATS = _Floats()
 
 
 def default_element(kind: type) -> Attribute:
-    """The default element type of a Python number of a kind: bool, int or float."""
+    """The default element type of a Python number of a kind: bool, int, float or complex."""
+    if kind is complex:
+        return complex_element(default_element(float))
     if kind is float:
         entered = FLOATS.thread.entered
         return entered[-1] if entered else FLOATS.process

@@ -65,6 +65,8 @@ def _of_numpy(function: Any) -> Any:
     name = str(getattr(function, "__name__", ""))
     if getattr(function, "__module__", "") == "numpy.linalg":
         room = room.linalg
+    elif getattr(function, "__module__", "") == "numpy.fft":
+        room = room.fft
     return vars(room).get(name)
 
 

@@ -102,7 +102,7 @@ def _add_rarer(value: Any, kind: type, key: list[Any], arrays: list[Array]) -> b
 def _is_dtype(value: Any) -> bool:
     """Whether a value is a class that names a dtype; others are functions."""
     return isinstance(value, type) and (
-        value in (bool, int, float) or issubclass(value, np.generic)
+        value in (bool, int, float, complex) or issubclass(value, np.generic)
     )
 
 
@@ -220,7 +220,7 @@ class _ReadOnce:
         return cast(object, value)
 
 
-_KEPT = (int, float, str, type(None), tuple, Attribute, np.dtype)
+_KEPT = (int, float, complex, str, type(None), tuple, Attribute, np.dtype)
 
 
 @cache

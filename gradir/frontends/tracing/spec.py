@@ -24,6 +24,10 @@ ELEMENTS: dict[str, Attribute] = {name: element for element, name in NUMPY_NAMES
 """The element type of each dtype, by the dtype's name."""
 
 
+COMPLEX_NAMES = ("complex64", "complex128")
+"""The dtypes that programs of other systems must not have, nor arrays handed to them."""
+
+
 @dataclass(frozen=True)
 class Spec:
     """The shape and the dtype of an array, as an argument of gradir.trace.
@@ -80,7 +84,7 @@ _NAME = re.compile(r"[<>=|]?[A-Za-z_?]+[0-9]{0,3}")
 
 def element_named(dtype: Any) -> Attribute:
     """The element type of a dtype, its name, or a Python type; ArgumentTypeError for others."""
-    if isinstance(dtype, type) and dtype in (bool, int, float):
+    if isinstance(dtype, type) and dtype in (bool, int, float, complex):
         return default_element(dtype)
     name: str = str(dtype).rpartition(".")[2]  # dtypes of other libraries: torch.float32
     if not isinstance(dtype, str) or _NAME.fullmatch(dtype):
@@ -100,7 +104,7 @@ def spec_of(value: object) -> tuple[AnyTensor, bool] | None:
     """
     if isinstance(value, Spec):
         return value.type, False
-    if isinstance(value, bool | int | float) and not isinstance(value, np.generic):
+    if isinstance(value, bool | int | float | complex) and not isinstance(value, np.generic):
         return tensor([], default_element(type(value))), True
     shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
     if shape is None or dtype is None:

@@ -211,10 +211,8 @@ def _is_operand(value: object) -> bool:
     """Whether an operator takes a value beside a traced array; else the other operand may."""
     if isinstance(value, RowSlices):
         return False
-    if isinstance(value, complex):
-        raise refusal(f"{value}: there are no complex numbers; compute with their parts")
     is_array = hasattr(value, "dtype") and hasattr(value, "shape")
-    return isinstance(value, (Tracer, bool, int, float, Extent, list, tuple)) or is_array
+    return isinstance(value, (Tracer, bool, int, float, complex, Extent, list, tuple)) or is_array
 
 
 class Tracer:
@@ -369,12 +367,12 @@ class Tracer:
 
     @property
     def real(self) -> Any:
-        """The array: there are no complex numbers."""
-        return self
+        """The real parts; of real numbers the array."""
+        return registered("real")(self) if self.dtype.kind == "c" else self
 
     @property
     def imag(self) -> Any:
-        """Zeros."""
+        """The imaginary parts; of real numbers zeros."""
         return registered("imag")(self)
 
     @property

@@ -29,6 +29,7 @@ from gradir.dialects.base.shapes import (
     AnyTensor,
     element_of,
     is_bool,
+    is_complex,
     is_float,
     is_integer,
     tensor,
@@ -286,14 +287,16 @@ def emit_one(
     return result
 
 
-def filled(value: float, type_: AnyTensor) -> Tracer:
+def filled(value: complex, type_: AnyTensor) -> Tracer:
     """A constant of one repeated number."""
     trace = current(FullOp.name)
     try:
         if is_float(type_.element_type):
-            float(value)  # an integer may be too large
+            float(cast(float, value))  # an integer may be too large
+        elif not is_complex(type_.element_type) and isinstance(value, complex):
+            raise ValueError
         op = FullOp.fill(value, type_)
-    except (OverflowError, ValueError, VerifyException):
+    except (OverflowError, TypeError, ValueError, VerifyException):
         is_long = isinstance(value, int) and value.bit_length() > 128
         number = "so large an integer" if is_long else str(value)
         raise refusal(f"{number} is no element of {type_text(type_)}") from None
@@ -326,7 +329,7 @@ def _dense(array: np.ndarray[Any, Any], type_: AnyTensor, data: bytes) -> Attrib
 
 def is_number(value: object) -> bool:
     """Whether a value is a Python number, whose type is weak; NumPy's have types of their own."""
-    return isinstance(value, bool | int | float) and not isinstance(value, np.generic)
+    return isinstance(value, bool | int | float | complex) and not isinstance(value, np.generic)
 
 
 def lifted(value: object, element: Attribute | None = None, what: str = "") -> Tracer:

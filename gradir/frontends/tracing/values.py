@@ -20,7 +20,7 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from gradir.dialects.array.creation import numpy_dtype
 from gradir.dialects.base.lazy_function import lazy_function
 from gradir.dialects.base.op_rules import is_inactive
-from gradir.dialects.base.shapes import element_of, is_float, is_open, is_tensor
+from gradir.dialects.base.shapes import element_of, is_inexact, is_open, is_tensor
 from gradir.dialects.comm.comm_op import GroupOp
 from gradir.dialects.grad.extent import ExtentOp
 from gradir.dialects.grad.host_call import HostCallOp
@@ -252,7 +252,7 @@ def _is_real(value: SSAValue) -> bool:
     """Whether a value may have a derivative."""
     type_ = value.type
     if is_tensor(type_):
-        return is_float(element_of(type_))
+        return is_inexact(element_of(type_))
     return not isinstance(type_, IntegerType | IndexType)
 
 

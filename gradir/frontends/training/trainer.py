@@ -145,6 +145,11 @@ class Trainer:
             if not isinstance(leaf, np.ndarray):
                 raise ArgumentTypeError(f"{path}: expected a NumPy array, got {leaf!r:.60}")
             spec_of(cast(object, leaf))  # refuses other dtypes
+            if leaf.dtype.kind == "c":
+                raise ArgumentTypeError(
+                    f"{path}: expected real numbers, got {leaf.dtype}; make parameters of both "
+                    "parts"
+                )
         for what, given in (("deterministic", deterministic), ("sharded", sharded)):
             if not mpi and given is not None:
                 raise ArgumentError(f"{what}: is for several ranks; set mpi=True")

@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import LocationAttr
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Attribute, Block
 
-from gradir.dialects.base.shapes import AnyTensor, element_of, is_float
+from gradir.dialects.base.shapes import AnyTensor, element_of, is_inexact
 from gradir.dialects.grad.custom_vjp import CustomVjpOp
 from gradir.errors import ArgumentTypeError
 from gradir.frontends.functions.promotion import converted
@@ -225,7 +225,7 @@ class CustomJvp(CustomFunction):
         rule = _JvpOnLeaves(partial(jvp, *static) if static else jvp, inner, types)
         saved = _saving(self.with_static(self, static))
         ahead = self.added(trace, saved, args, f"{inner.name}_forward")
-        active = [v for v in values if is_float(element(v))]
+        active = [v for v in values if is_inexact(element(v))]
         pushed = self.added(trace, rule, [*values, *active], f"{inner.name}_jvp")
         seeds = _seeds(trace, ahead, types)
         back = self.added(trace, _Transposed(rule, values), seeds, f"{inner.name}_backward")
@@ -247,7 +247,7 @@ def _seeds(trace: Trace, ahead: Traced, outputs: Sequence[Attribute]) -> list[Tr
     """The traced arguments of the backward function: residuals, then cotangents."""
     count = len(outputs)
     residuals = list(trace.functions[ahead.name].function_type.outputs)[count:]
-    cotangents = [t for t in outputs if is_float(element_of(t))]
+    cotangents = [t for t in outputs if is_inexact(element_of(t))]
     weak = [*ahead.weak[count:], *(False for _ in cotangents)]
     return _arguments(trace, zip([*residuals, *cotangents], weak, strict=True))
 
@@ -279,7 +279,7 @@ class _BackwardOnLeaves:
     def __call__(self, *leaves: Tracer) -> list[Tracer]:
         count, rest = self.residuals.leaf_count, iter(leaves)
         residuals = self.residuals.build([next(rest) for _ in range(count)])
-        seeds = [next(rest) if is_float(element_of(t)) else None for t in self.outputs]
+        seeds = [next(rest) if is_inexact(element_of(t)) else None for t in self.outputs]
         seeded = self.inner.results.build(seeds)
         found = call_user("custom_vjp", self.function, residuals, seeded)
         arguments = self.inner.arguments.children[0].children
@@ -321,7 +321,7 @@ class _JvpOnLeaves:
     ) -> tuple[list[Tracer], list[Tracer]]:
         """The leaves of the results, and the tangents of the floating ones."""
         rest, tree = iter(tangents), self.inner.arguments.children[0]
-        given = tree.build([next(rest) if is_float(element(p)) else None for p in primals])
+        given = tree.build([next(rest) if is_inexact(element(p)) else None for p in primals])
         found = call_user("custom_jvp", self.function, tree.build(primals), given)
         if not (isinstance(found, tuple) and len(cast(Any, found)) == 2):
             raise refusal("custom_jvp: the jvp must return (results, tangents)")
@@ -339,7 +339,7 @@ class _Transposed:
 
     def __init__(self, rule: _JvpOnLeaves, primals: Sequence[Tracer]):
         self.rule = rule
-        self.active = [v.type for v in primals if is_float(element(v))]
+        self.active = [v.type for v in primals if is_inexact(element(v))]
 
     def __call__(self, *leaves: Tracer) -> list[Tracer]:
         count = self.rule.inner.arguments.leaf_count
@@ -389,7 +389,7 @@ def _linear(
         raise refusal(f"{kind}: a {what} must be nested like its {of}")
     made: list[Tracer] = []
     for leaf, type_ in zip(leaves, types, strict=True):
-        if is_float(element_of(type_)):
+        if is_inexact(element_of(type_)):
             one = filled(0, cast(AnyTensor, type_)) if leaf is None else lifted(leaf)
             made.append(converted(one, element_of(type_)) if one.weak else one)
             if made[-1].type != type_:

@@ -169,6 +169,9 @@ class CustomOp(Copied):
         if not all(isinstance(each, Spec) for each in several):
             raise self._refused(f"infer must return a gradir.Spec, or a tuple of them, got {given}")
         results = [*several, *specs[len(specs) - self.state :]]
+        for spec in (*specs, *results):
+            if spec.dtype.kind == "c":
+                raise self._refused(f"arguments and results must be real, got {spec}")
         counts = {"in": len(specs), "out": len(results), "out_grad": len(results) - self.state}
         for need in self._needs:
             kind, number = _need(need)

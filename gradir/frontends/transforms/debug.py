@@ -13,7 +13,7 @@ from typing import Any, cast
 import numpy as np
 
 from gradir.dialects.base.extents import is_extent
-from gradir.dialects.base.shapes import element_of, is_float, shape_of
+from gradir.dialects.base.shapes import element_of, is_inexact, shape_of
 from gradir.errors import ArgumentTypeError
 from gradir.frontends.tracing.source_locations import public, refusal
 from gradir.frontends.tracing.tracer import Tracer
@@ -64,7 +64,7 @@ def check_nan(value: Any, what: str = "the value") -> Any:
         _require_no_nan([np.asarray(leaf) for leaf in leaves], paths)
         return value
     values = [lifted(leaf) for leaf in leaves]
-    floats = [k for k, v in enumerate(values) if is_float(element_of(v.type))]
+    floats = [k for k, v in enumerate(values) if is_inexact(element_of(v.type))]
     names = [paths[k] for k in floats]
     if floats:
         _run("check_nan", lambda a: _require_no_nan(a, names), [values[k] for k in floats])
@@ -88,4 +88,4 @@ def _run(name: str, function: Callable[[Sequence[Array]], None], values: Sequenc
         function(inputs)
 
     call = custom_op(forward, lambda *specs: (), name=name)
-    call(*(no_grad(v) if is_float(element_of(v.type)) else v for v in values))
+    call(*(no_grad(v) if is_inexact(element_of(v.type)) else v for v in values))

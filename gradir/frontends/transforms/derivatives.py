@@ -18,7 +18,13 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute
 
 from gradir.api import Module
-from gradir.dialects.base.shapes import element_of, is_float, shape_of
+from gradir.dialects.base.shapes import (
+    NUMPY_NAMES,
+    element_of,
+    is_complex,
+    is_inexact,
+    shape_of,
+)
 from gradir.dialects.grad.custom_vjp import CustomVjpOp
 from gradir.errors import ArgumentTypeError
 from gradir.frontends.functions.promotion import converted
@@ -64,6 +70,8 @@ def grad(
     memory_limit: int | None = None,
     sparse_argnums: int | Sequence[int] = (),
     sparse: Any = False,
+    *,
+    holomorphic: bool = False,
 ) -> Jitted[P, Any]: ...
 @overload
 def grad(
@@ -75,6 +83,7 @@ def grad(
     sparse_argnums: int | Sequence[int] = (),
     sparse: Any = False,
     req: Any = "write",
+    holomorphic: bool = False,
 ) -> Jitted[..., Any]: ...
 @named_options
 def grad(
@@ -86,6 +95,7 @@ def grad(
     sparse_argnums: int | Sequence[int] = (),
     sparse: Any = False,
     req: Any = "write",
+    holomorphic: bool = False,
 ) -> Jitted[..., Any]:
     """The gradient function of a function that returns a floating number of rank 0.
 
@@ -101,8 +111,12 @@ def grad(
     its place, and nothing is computed for it; "slices", RowSlices; "add", the sum of an array of
     `out=` and the gradient, in this order. A call with "add" has `out=`, nested like the result
     with None at other places: arrays are added to in place, traced ones are read.
+
+    The gradient by a complex argument z = x + iy is d/dx - i d/dy, as in JAX: its conjugate is the
+    direction of ascent. `holomorphic`: the function maps complex numbers to a complex one and has a
+    complex derivative, which the gradient is.
     """
-    options = (argnums, has_aux, policy, memory_limit, sparse_argnums, sparse, req)
+    options = (argnums, has_aux, policy, memory_limit, sparse_argnums, sparse, req, holomorphic)
     key = shared_derivatives.key_of("grad", function, options)
     found = shared_derivatives.find(key)
     if found is not None:
@@ -131,6 +145,8 @@ def value_and_grad(
     memory_limit: int | None = None,
     sparse_argnums: int | Sequence[int] = (),
     sparse: Any = False,
+    *,
+    holomorphic: bool = False,
 ) -> Jitted[P, tuple[R, Any]]: ...
 @overload
 def value_and_grad(
@@ -142,6 +158,7 @@ def value_and_grad(
     sparse_argnums: int | Sequence[int] = (),
     sparse: Any = False,
     req: Any = "write",
+    holomorphic: bool = False,
 ) -> Jitted[..., tuple[R, Any]]: ...
 @named_options
 def value_and_grad(
@@ -153,6 +170,7 @@ def value_and_grad(
     sparse_argnums: int | Sequence[int] = (),
     sparse: Any = False,
     req: Any = "write",
+    holomorphic: bool = False,
 ) -> Jitted[..., tuple[R, Any]]:
     """Like grad, but returns (value, gradient), or ((value, aux), gradient) with `has_aux`.
 
@@ -160,7 +178,7 @@ def value_and_grad(
     """
     if not callable(function):
         raise ArgumentTypeError(f"function: expected a Python function, got {function!r}")
-    options = (argnums, has_aux, policy, memory_limit, sparse_argnums, sparse, req)
+    options = (argnums, has_aux, policy, memory_limit, sparse_argnums, sparse, req, holomorphic)
     key = shared_derivatives.key_of("value_and_grad", function, options)
     found = shared_derivatives.find(key)
     if found is not None:
@@ -177,8 +195,8 @@ def value_and_grad(
             return leaves_of(arguments, argnums, len(args))
 
         inner = traced("grad", function, args, kwargs, outer=trace, moving=moving)
-        wrt = _floating_leaves(inner, moving(inner.arguments))
-        _require_number(inner, has_aux)
+        wrt = _floating_leaves(inner, moving(inner.arguments), holomorphic)
+        _require_number(inner, has_aux, holomorphic)
         requests, tree = asked.of(inner, args), gradient_tree(inner.arguments, argnums)
         floating = frozenset(wrt)
         requests = {k: r if k in floating else "null" for k, r in requests.items()}
@@ -211,7 +229,7 @@ def _reads_out(function: Callable[..., Any], req: Any) -> bool:
 # Selected arguments and results.
 
 
-def _require_number(inner: Traced, has_aux: bool) -> None:
+def _require_number(inner: Traced, has_aux: bool, holomorphic: bool) -> None:
     """TraceError unless the function returns a floating number (and aux)."""
     tree = inner.results
     is_pair = has_aux and tree.kind is tuple and len(tree.children) == 2
@@ -223,25 +241,53 @@ def _require_number(inner: Traced, has_aux: bool) -> None:
             found = "None; is a return missing?"
         raise refusal(f"grad: @{inner.name} must return {wanted}, got {found}")
     type_ = signature(inner).outputs.data[0]
-    if shape_of(type_) or not is_float(element_of(type_)):
+    require_output("grad", type_, holomorphic, "gradir.vjp")
+    if shape_of(type_) or not is_inexact(element_of(type_)):
         raise refusal(
             f"grad: @{inner.name} must return {wanted}, got {type_text(type_)}; "
             "sum it up, or use gradir.vjp"
         )
 
 
-def _floating_leaves(inner: Traced, leaves: Sequence[int]) -> list[int]:
+def _floating_leaves(inner: Traced, leaves: Sequence[int], holomorphic: bool) -> list[int]:
     """The leaves that are floating; TraceError if one that is a whole argument is not, or none."""
     types, arguments = signature(inner).inputs.data, inner.arguments.children[0]
     whole = {arguments.places(k)[0] for k, each in enumerate(arguments.children) if each == LEAF}
-    found = [k for k in leaves if is_float(element_of(types[k]))]
+    found = [k for k in leaves if is_inexact(element_of(types[k]))]
     for k in leaves:
-        if not is_float(element_of(types[k])) and (k in whole or not found):
+        if holomorphic:
+            require_complex("grad", "inputs", types[k])
+        if not is_inexact(element_of(types[k])) and (k in whole or not found):
             raise refusal(
                 f"grad: argument {inner.names[k]} must be floating, got {type_text(types[k])}; "
                 "pass floats, or name the floating arguments by argnums"
             )
     return found
+
+
+# Complex numbers, in JAX's words.
+
+
+def require_complex(what: str, ends: str, type_: Attribute) -> None:
+    """TraceError for a real input or output of a function that is said to be holomorphic."""
+    if not is_complex(element_of(type_)):
+        dtype = NUMPY_NAMES[element_of(type_)]
+        raise refusal(
+            f"{what} with holomorphic=True requires {ends} with complex dtype, but got {dtype}"
+        )
+
+
+def require_output(what: str, type_: Attribute, holomorphic: bool, way_out: str) -> None:
+    """TraceError for an output that does not fit `holomorphic`."""
+    if holomorphic:
+        require_complex(what, "outputs", type_)
+    elif is_complex(element_of(type_)):
+        raise refusal(
+            f"{what} requires real-valued outputs (output dtype that is a sub-dtype of "
+            f"np.floating), but got {NUMPY_NAMES[element_of(type_)]}. For holomorphic "
+            "differentiation, pass holomorphic=True. For differentiation of non-holomorphic "
+            f"functions involving complex outputs, use {way_out} directly"
+        )
 
 
 # vjp and jvp.
@@ -267,7 +313,7 @@ def _floating(inner: Traced) -> tuple[list[int], list[int]]:
     type_ = signature(inner)
     arguments, results = type_.inputs.data[: len(inner.names)], type_.outputs.data
     wrt, of = (
-        [k for k, t in enumerate(types) if is_float(element_of(t))]
+        [k for k, t in enumerate(types) if is_inexact(element_of(t))]
         for types in (arguments, results)
     )
     return wrt, of

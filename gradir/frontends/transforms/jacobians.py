@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from gradir.dialects.base.shapes import element_of, is_float
+from gradir.dialects.base.shapes import element_of, is_complex, is_inexact
 from gradir.frontends.functions.creation import eye, zeros
 from gradir.frontends.tracing.copying import as_called
 from gradir.frontends.tracing.source_locations import named_options, public, refusal
@@ -17,7 +17,12 @@ from gradir.frontends.tracing.trace import function_name
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import lifted
 from gradir.frontends.tracing.trees import Tree, flatten
-from gradir.frontends.transforms.derivatives import jvp, vjp
+from gradir.frontends.transforms.derivatives import (
+    jvp,
+    require_complex,
+    require_output,
+    vjp,
+)
 from gradir.frontends.transforms.jit import Jitted, P, jit_transform
 from gradir.frontends.transforms.vmap import vmap
 
@@ -26,46 +31,59 @@ Numbers = int | Sequence[int]
 
 @named_options
 def jacfwd(
-    function: Callable[P, Any], argnums: Numbers = 0, has_aux: bool = False
+    function: Callable[P, Any],
+    argnums: Numbers = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
 ) -> Jitted[P, Any]:
     """The Jacobian of a function by forward mode, with one tangent for each element of its input.
 
     It is nested like the result, and in each place like the argument, or the tuple of arguments, of
     `argnums`; an array has the result's shape, then the argument's. `has_aux`: the function returns
     (result, aux), its Jacobian (Jacobian, aux). Forward mode is for few inputs, jacrev for few
-    results.
+    results. `holomorphic`: of complex arguments, by which the function has a complex derivative.
     """
-    return _jacobian(jacfwd, _forward, function, argnums, has_aux)
+    return _jacobian(jacfwd, _forward, function, argnums, has_aux, holomorphic)
 
 
 @named_options
 def jacrev(
-    function: Callable[P, Any], argnums: Numbers = 0, has_aux: bool = False
+    function: Callable[P, Any],
+    argnums: Numbers = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
 ) -> Jitted[P, Any]:
     """The Jacobian of a function by reverse mode, with a cotangent for each element of its result.
 
     As jacfwd otherwise.
     """
-    return _jacobian(jacrev, _reverse, function, argnums, has_aux)
+    return _jacobian(jacrev, _reverse, function, argnums, has_aux, holomorphic)
 
 
 @named_options
 def jacobian(
-    function: Callable[P, Any], argnums: Numbers = 0, has_aux: bool = False
+    function: Callable[P, Any],
+    argnums: Numbers = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
 ) -> Jitted[P, Any]:
     """jacrev."""
-    return jacrev(function, argnums, has_aux)
+    return jacrev(function, argnums, has_aux, holomorphic)
 
 
 @named_options
 def hessian(
-    function: Callable[P, Any], argnums: Numbers = 0, has_aux: bool = False
+    function: Callable[P, Any],
+    argnums: Numbers = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
 ) -> Jitted[P, Any]:
     """The second derivatives of a function: jacfwd of jacrev."""
-    return jacfwd(jacrev(function, argnums, has_aux), argnums, has_aux)
+    inner = jacrev(function, argnums, has_aux, holomorphic)
+    return jacfwd(inner, argnums, has_aux, holomorphic)
 
 
-Blocks = Callable[[Callable[..., Any], Sequence[Tracer]], tuple[list[list[Tracer]], Tree]]
+Blocks = Callable[[Callable[..., Any], Sequence[Tracer], bool], tuple[list[list[Tracer]], Tree]]
 
 
 def _jacobian(
@@ -74,6 +92,7 @@ def _jacobian(
     function: Callable[..., Any],
     argnums: Numbers,
     has_aux: bool,
+    holomorphic: bool,
 ) -> Jitted[..., Any]:
     """The Jacobian by a transform; `blocks` gives an array for each leaf of result and argument."""
     name = function_name(function)
@@ -87,6 +106,11 @@ def _jacobian(
         leaves, tree = flatten(chosen[0] if isinstance(argnums, int) else tuple(chosen))
         primals = [lifted(leaf) for leaf in leaves]
         _require_floats(transform.__name__, primals, tree)
+        for primal in primals:
+            if holomorphic:
+                require_complex(transform.__name__, "inputs", primal.type)
+            elif transform is jacfwd:
+                _require_real_input(primal)
 
         def of_leaves(*given: Any) -> Any:
             built = tree.build(list(given))
@@ -97,14 +121,14 @@ def _jacobian(
                 return result
             return _with_aux(result, transform.__name__, name)[0]
 
-        found, results = blocks(of_leaves, primals)
+        found, results = blocks(of_leaves, primals, holomorphic)
         jacobian = results.build([tree.build(row) for row in found])
         if not has_aux:
             return jacobian
         whole = as_called(function)(*args, **kwargs)
         return jacobian, _with_aux(whole, transform.__name__, name)[1]
 
-    return jit_transform(jacobian_of, function, transform, argnums, has_aux)
+    return jit_transform(jacobian_of, function, transform, argnums, has_aux, holomorphic)
 
 
 def _with_aux(result: Any, what: str, name: str) -> Sequence[Any]:
@@ -115,9 +139,20 @@ def _with_aux(result: Any, what: str, name: str) -> Sequence[Any]:
     return pair
 
 
+def _require_real_input(primal: Tracer) -> None:
+    """TraceError for a complex input of jacfwd, in JAX's words."""
+    if is_complex(element_of(primal.type)):
+        raise refusal(
+            "jacfwd requires real-valued inputs (input dtype that is a sub-dtype of np.floating), "
+            f"but got {primal.dtype}. For holomorphic differentiation, pass holomorphic=True. For "
+            "differentiation of non-holomorphic functions involving complex inputs or integer "
+            "inputs, use gradir.jvp directly"
+        )
+
+
 def _require_floats(what: str, primals: Sequence[Tracer], tree: Tree) -> None:
     for primal, path in zip(primals, tree.paths("the argument"), strict=True):
-        if not is_float(element_of(primal.type)):
+        if not is_inexact(element_of(primal.type)):
             raise refusal(f"{what}: {path} must be floating, got {type_text(primal.type)}")
 
 
@@ -133,7 +168,7 @@ def _basis(values: Sequence[Tracer]) -> list[Tracer]:
 
 
 def _forward(
-    function: Callable[..., Any], primals: Sequence[Tracer]
+    function: Callable[..., Any], primals: Sequence[Tracer], holomorphic: bool
 ) -> tuple[list[list[Tracer]], Tree]:
     shapes = [p.shape for p in primals]
 
@@ -141,16 +176,20 @@ def _forward(
         return jvp(function, tuple(primals), tangents)[1]
 
     pushed, results = flatten(vmap(along, out_axes=-1)(*_basis(primals)))
+    for each in pushed if holomorphic else ():
+        require_complex("jacfwd", "outputs", each.type)
     return [_parts(p, shapes, p.shape[:-1], True) for p in pushed], results
 
 
 def _reverse(
-    function: Callable[..., Any], primals: Sequence[Tracer]
+    function: Callable[..., Any], primals: Sequence[Tracer], holomorphic: bool
 ) -> tuple[list[list[Tracer]], Tree]:
     value, back = vjp(function, *primals)
     leaves, results = flatten(value)
     outputs = [lifted(leaf) for leaf in leaves]
     _require_floats("jacrev", outputs, results)
+    for output in outputs:
+        require_output("jacrev", output.type, holomorphic, "gradir.vjp")
     shapes = [y.shape for y in outputs]
 
     def backward(*cotangents: Any) -> Any:

@@ -6,7 +6,15 @@ from gradir.frontends.imported.table import RuleTable
 
 RULES = RuleTable("JAX")
 
-RULES.refuse("there are no complex numbers", "complex", "imag", "fft", "eig", "schur", "hessenberg")
+RULES.refuse(
+    "programs with complex numbers are not read",
+    "complex",
+    "imag",
+    "fft",
+    "eig",
+    "schur",
+    "hessenberg",
+)
 RULES.refuse(
     "programs run on one device; gradir.comm has collectives",
     *("psum", "pmax", "pmin", "ppermute", "all_gather", "all_to_all", "reduce_scatter"),

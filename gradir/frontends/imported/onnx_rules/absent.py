@@ -11,7 +11,7 @@ RULES.refuse(
     *("RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Bernoulli"),
     "Multinomial",
 )
-RULES.refuse("there are no complex numbers", "DFT", "STFT")
+RULES.refuse("programs with complex numbers are not read", "DFT", "STFT")
 RULES.refuse(
     "there are no strings",
     *("StringNormalizer", "StringConcat", "StringSplit", "RegexFullMatch", "TfIdfVectorizer"),

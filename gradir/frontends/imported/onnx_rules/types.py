@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradir.frontends.tracing.source_locations import refusal
-from gradir.frontends.tracing.spec import ELEMENTS
+from gradir.frontends.tracing.spec import COMPLEX_NAMES, ELEMENTS
 
 NAMES = {
     1: "float32", 2: "uint8", 3: "int8", 4: "uint16", 5: "int16", 6: "int32", 7: "int64",
@@ -22,4 +22,6 @@ def element_of_code(code: int) -> Any:
     name = NAMES.get(code, f"number {code}")
     if name not in ELEMENTS:
         raise refusal(f"there are no elements of type {name}")
+    if name in COMPLEX_NAMES:
+        raise refusal(f"programs with elements of type {name} are not read")
     return ELEMENTS[name]

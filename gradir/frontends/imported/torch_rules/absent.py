@@ -7,7 +7,7 @@ from gradir.frontends.imported.torch_rules.arguments import AtenRules
 RULES = AtenRules()
 
 RULES.refuse(
-    "there are no complex numbers",
+    "programs with complex numbers are not read",
     *("view_as_complex", "complex", "polar", "view_as_real", "imag", "fft_fft", "fft_ifft"),
     *("_fft_c2c", "_fft_c2r", "_fft_r2c", "fft_rfft", "fft_irfft", "fft_fft2", "fft_ifft2"),
     *("fft_fftn", "fft_ifftn", "fft_rfft2", "fft_rfftn", "fft_irfft2", "fft_irfftn", "fft_hfft"),

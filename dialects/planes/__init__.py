@@ -1,0 +1,1 @@
+"""Complex tensors as planes, their real and imaginary parts: what each op is on these."""

@@ -22,7 +22,7 @@ VERSION = "1.7.0"
 WANTED, WANTED_OF_REALS = 456, 45
 """How many pass at least; and how many pass for real arguments, and are skipped at complex ones."""
 LEFT_OUT = {
-    "complex numbers, which gradir does not have": (
+    "complex numbers, which are not tested here": (
         r"complex|fft|holomorphic|test_eig_(real|batched)$|test_real_type|real_if_close|falseyness"
         r"|test_sqrtm$|test_dtypes$"
     ),

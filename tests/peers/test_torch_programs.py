@@ -497,7 +497,7 @@ def test_all_that_is_missing_is_one_error() -> None:
     first = forward.__code__.co_firstlineno
     assert "PyTorch: @Module has what cannot be imported:" in text
     for line, reason in {
-        1: "fft_fft (once; %): there are no complex numbers",
+        1: "fft_fft (once; %): programs with complex numbers are not read",
         2: "index (once; %): its shape [u0] is symbolic, or depends on values of tensors",
         3: "item (once; %): a number of Python depends on values; keep it as a tensor",
         4: "add (once; %): the argument x is changed in place; clone it first",

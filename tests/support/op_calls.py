@@ -67,9 +67,10 @@ def call(case: Case, xs: Sequence[Any]) -> Any:
         data = np.array(values).reshape(attribute.get_shape())
         return function(data, dtype=NUMPY_NAMES[attribute.get_element_type()])
     if case.op == "array.full":
-        imag = attributes.pop("imag", 0)
-        value = attributes.pop("value")
-        attributes["fill_value"] = complex(value, imag) if imag else value
+        value: Any = attributes.pop("value")
+        imag: Any = attributes.pop("imag", 0)
+        fill: Any = complex(value, imag) if imag else value
+        attributes["fill_value"] = fill
     if case.op in ("array.take", "array.take_along_axis"):
         attributes.setdefault("axis", 0)
     if case.op in SHAPED | MADE:

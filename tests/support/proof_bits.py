@@ -93,6 +93,10 @@ UNPROVEN: dict[str, str] = {
     "grad.barrier of a constant": "the constant itself, and equal constants may merge; tested",
     "tensor.cast": "the operand itself, where the types are equal",
     "array.bitcast": "the operand itself, where the types are equal",
+    "array.complex": "of the two parts of one number: that number, whose bits only move",
+    "array.real": "of a number made of two parts: the first of them",
+    "array.imag": "of a number made of two parts: the second of them",
+    "array.conj": "of a conjugate: its operand, the sign bit of the second part flipped twice",
     "scf.for": "control flow: a loop that never runs, or once; tested",
     "scf.if": "control flow: a branch that a constant takes; tested",
     "scf.index_switch": "control flow: a case that a constant takes; tested",
@@ -109,6 +113,9 @@ PASSES: dict[str, str] = {
     "cleanup/call_boundaries.py": "no algebra: names of functions; tested",
     "cleanup/decompose.py": "each op's own decomposition, against its NumPy meaning; tested",
     "cleanup/hoist.py": "no algebra: ops move; tested",
+    "cleanup/split_complex.py": "each complex op's own formula on two planes, against its NumPy "
+    "meaning; tested",
+    "cleanup/paired_values.py": "no algebra: pairs of values in place of complex ones; tested",
     "cleanup/inline.py": "no algebra: bodies in place of calls; tested",
     "fusion/views.py": "proven: composed subscripts, and programs that are read through views",
     "fusion/fuse.py": "|-x| is |x|: both clear the sign bit; no other algebra: bodies one after "

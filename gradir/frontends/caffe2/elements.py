@@ -28,9 +28,11 @@ def dtype_named(given: Any) -> np.dtype[Any]:
     name = _NUMBERS.get(given, "") if isinstance(given, int) else given
     if isinstance(name, str) and name:
         try:
-            return Spec((), _NAMES.get(name.upper(), name)).dtype
+            found = Spec((), _NAMES.get(name.upper(), name)).dtype
         except ArgumentError:
-            pass
+            found = None
+        if found is not None and found.kind != "c":  # Caffe2 has no complex numbers
+            return found
     raise ArgumentError(f"element type: expected one of {', '.join(_NAMES)}, got {given!r}")
 
 

@@ -62,7 +62,8 @@ class Checkpoint:
             "progress": asdict(self.progress),
             "columns": {name: list(table.columns) for name, table in tables.items()},
         }
-        arrays = {**self.arrays, **{name: _matrix(table) for name, table in tables.items()}}
+        arrays = {name: _in_floats(array) for name, array in self.arrays.items()}
+        arrays |= {name: _matrix(table) for name, table in tables.items()}
         with whole_file(path) as new:
             try:
                 save_file(arrays, new, {"gradir": json.dumps(about)})
@@ -85,6 +86,31 @@ def read_checkpoint(path: Path, kinds: Mapping[str, str]) -> Checkpoint:
         raise FileError(f"{path}: is no whole file in the safetensors format: {error}") from None
 
 
+# The format has no complex128: complex numbers are pairs of floats along a last axis.
+
+_FLOATS = {"complex64": "float32", "complex128": "float64"}
+
+
+def _in_floats(array: Any) -> Any:
+    floats = _FLOATS.get(array.dtype.name)
+    if floats is None:
+        return array
+    return np.ascontiguousarray(array)[..., None].view(floats).reshape(*array.shape, 2)
+
+
+def _kind_in_floats(kind: str) -> str:
+    dtype, bracket, extents = kind.partition("[")
+    if dtype not in _FLOATS:
+        return kind
+    inner = extents.removesuffix("]")
+    return f"{_FLOATS[dtype]}{bracket}{inner + ', ' if inner else ''}2]"
+
+
+def _as_kind(array: Any, kind: str) -> Any:
+    dtype = kind.partition("[")[0]
+    return array.view(dtype)[..., 0] if dtype in _FLOATS else array
+
+
 class _Reader:
     """An open file, whose header the library has checked against its length."""
 
@@ -99,7 +125,7 @@ class _Reader:
         for name, wanted in kinds.items():
             if name not in self.kinds:
                 raise self._refusal(f"has no array {name}, which the trainer has as {wanted}")
-            if self.kinds[name] != wanted:
+            if self.kinds[name] != _kind_in_floats(wanted):
                 raise self._refusal(f"{name} is {self.kinds[name]}, and the trainer's is {wanted}")
         for name in self.kinds:
             if name not in kinds and name not in columns:
@@ -107,7 +133,7 @@ class _Reader:
         progress = self._progress(about)
         epochs, steps = (self._table(name, names) for name, names in columns.items())
         self._require_agreement(progress, epochs, steps)
-        arrays = {name: self.file.get_tensor(name) for name in kinds}
+        arrays = {n: _as_kind(self.file.get_tensor(n), kind) for n, kind in kinds.items()}
         return Checkpoint(arrays, progress, epochs, steps)
 
     def _refusal(self, text: str) -> FileError:

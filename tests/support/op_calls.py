@@ -34,7 +34,7 @@ WIDENING = {"array.sum", "array.prod", "array.cumulative_sum", "array.cumulative
 OWN = {
     "array.split", "array.pad", "array.tile", "array.repeat", "array.norm", "array.trace",
     "array.diagonal", "array.roll", "array.squeeze", "array.permute_dims", "array.flip",
-    "array.outer", "array.floor", "array.ceil", "array.trunc",
+    "array.outer", "array.floor", "array.ceil", "array.trunc", "array.fft",
 }  # fmt: skip
 
 FIRST_CASES = list({(c.op, len(c.operands), *c.attributes): c for c in CASES}.values())

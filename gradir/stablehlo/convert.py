@@ -1,0 +1,215 @@
+"""Functions on tensors as StableHLO functions: each op by its rule, body or loop nest.
+
+Ops without a form are collected, so that one error names them all with their places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from gradir.dialects.base.diagnostics import PassError
+from gradir.dialects.base.interfaces import TensorOp, is_terminator
+from gradir.dialects.base.shapes import element_of, is_open, is_unsigned, shape_of
+from gradir.dialects.base.value import Emitter, Scalar, Unsigned
+from gradir.dialects.building.kinds import ElementwiseOp
+from gradir.dialects.loopnest.forall import ForallOp
+from gradir.dialects.loopnest.loopnest import YieldOp, scalar_type
+from gradir.stablehlo import lines, tensors, windows
+from gradir.stablehlo import values as v
+from gradir.stablehlo.control_flow import (
+    REGION_RULES,
+    all_types,
+    flatten,
+    split_values,
+    tape_values,
+    types_of,
+)
+from gradir.stablehlo.nests import NestBody, NoForm, convert_loop_op
+from gradir.stablehlo.numbers import number_op
+from gradir.stablehlo.values import Hlo, HloEmitter
+
+RULES: dict[str, tensors.Rule] = {**tensors.RULES, **lines.RULES, **windows.RULES}
+"""The rules of ops with a form of their own, by name."""
+
+OWN_LOOPS = "it is a program with loops of its own, and StableHLO has no op for it"
+
+
+@dataclass
+class Converter:
+    """Converts functions; `problems` are ops without a form, and why."""
+
+    problems: list[tuple[str, Operation]] = field(default_factory=list[tuple[str, Operation]])
+    known: dict[SSAValue, list[SSAValue]] = field(default_factory=dict[SSAValue, list[SSAValue]])
+
+    # Functions.
+
+    def convert_function(self, function: FuncOp, name: str) -> FuncOp | None:
+        """The function in StableHLO under a name; None where a type has no form."""
+        source = function.body.block
+        try:
+            inputs = all_types(source.args)
+        except NoForm as error:
+            self.problems.append((f"@{name}: {error}", function))
+            return None
+        block = Block(arg_types=inputs)
+        emitter = HloEmitter(block, function.location)
+        _name_arguments(block, source)
+        results = flatten(
+            self.convert_block(source, split_values(emitter.values(block.args), source.args), emitter)
+        )
+        emitter.insert(ReturnOp(*(r.ssa for r in results)))
+        type_ = FunctionType.from_lists(inputs, [r.ssa.type for r in results])
+        made = FuncOp(name, type_, Region(block), StringAttr("public"))
+        made.location = function.location
+        return made
+
+    # Blocks and ops.
+
+    def convert_block(
+        self, block: Block, args: Sequence[Sequence[Hlo]], emitter: HloEmitter
+    ) -> list[list[Hlo]]:
+        """Convert the ops of a block; returns the values of the terminator's operands."""
+        for arg, values in zip(block.args, args, strict=True):
+            self.known[arg] = [value.ssa for value in values]
+        last = block.last_op
+        assert last is not None
+        for op in block.ops:
+            if op is last and is_terminator(op):
+                break
+            emitter.location = op.location
+            self._convert_op(op, emitter)
+        return [self._values(operand, emitter) for operand in last.operands]
+
+    def _values(self, value: SSAValue, emitter: HloEmitter) -> list[Hlo]:
+        return emitter.values(self.known[value])
+
+    def _convert_op(self, op: Operation, emitter: HloEmitter) -> None:
+        try:
+            operands = [self._values(operand, emitter) for operand in op.operands]
+            results = self._results(op, operands, emitter)
+        except NoForm as error:
+            self.problems.append((f"{_name_of(op)}: {error}", op))
+            results = [_placeholders(result.type, emitter) for result in op.results]
+        for result, values in zip(op.results, results, strict=True):
+            self.known[result] = [value.ssa for value in values]
+            if len(values) == 1 and values[0].ssa.name_hint is None:
+                values[0].ssa.name_hint = result.name_hint
+
+    def _results(
+        self, op: Operation, operands: Sequence[Sequence[Hlo]], emitter: HloEmitter
+    ) -> Sequence[Sequence[Hlo]]:
+        """The StableHLO values of each result; NoForm where there are none."""
+        _require_shapes(op)
+        if (tape := tape_values(op, operands, emitter)) is not None:
+            return tape
+        if isinstance(op, scf.ExecuteRegionOp):
+            return self._execute(op, emitter)
+        if (region_rule := REGION_RULES.get(type(op))) is not None:
+            made = region_rule(op, flatten(operands), self, emitter)
+            return split_values(made, op.results)
+        if any(len(values) != 1 for values in operands):
+            # a tape that is handed on
+            return operands
+        return [[value] for value in self._tensors(op, [xs[0] for xs in operands], emitter)]
+
+    def _execute(self, op: scf.ExecuteRegionOp, emitter: HloEmitter) -> list[list[Hlo]]:
+        if len(op.region.blocks) != 1:
+            raise NoForm("a region of several blocks has no form in StableHLO")
+        return self.convert_block(op.region.block, [], emitter)
+
+    def _tensors(
+        self, op: Operation, xs: Sequence[Hlo], emitter: HloEmitter
+    ) -> Sequence[Hlo]:
+        if (rule := RULES.get(op.name)) is not None:
+            return rule(op, xs, emitter)
+        if isinstance(op, ElementwiseOp) and not op.has_decomposition():
+            return [elementwise(op, xs, emitter)]
+        if (number := number_op(op, xs, emitter)) is not None:
+            return [number]
+        if (made := convert_loop_op(op, xs, emitter)) is not None:
+            return made
+        if type(op).__module__.startswith("gradir.") and isinstance(op, TensorOp):
+            return self._lowered(op, xs, emitter)
+        raise NoForm("it has no form in StableHLO")
+
+    def _lowered(self, op: TensorOp, xs: Sequence[Hlo], emitter: HloEmitter) -> Sequence[Hlo]:
+        """An op by the loop nests that it is lowered to."""
+        block = Block(arg_types=[o.type for o in op.operands])
+        if type(op).lower is TensorOp.lower:
+            raise NoForm("it has no form in StableHLO")
+        results = op.lower(Emitter(block, op.location), block.args)
+        known: dict[SSAValue, Hlo] = dict(zip(block.args, xs, strict=True))
+        for inner in block.ops:
+            if isinstance(inner, ForallOp):
+                raise NoForm(OWN_LOOPS)
+            made = self._tensors(inner, [known[o] for o in inner.operands], emitter)
+            known.update(zip(inner.results, made, strict=True))
+        return [known[value] for value in results]
+
+
+def elementwise(op: ElementwiseOp, xs: Sequence[Hlo], emitter: HloEmitter) -> Hlo:
+    """An elementwise op by its body on numbers."""
+    elements = [element_of(o.type) for o in op.operands]
+    block = Block(arg_types=[scalar_type(e) for e in elements])
+    inner = Emitter(block, op.location)
+    scalars = [
+        Unsigned(a, inner) if is_unsigned(e) else Scalar(a, inner)
+        for a, e in zip(block.args, elements, strict=True)
+    ]
+    made = op.body_on_stored(*scalars)
+    inner.insert(YieldOp(made.ssa))
+    type_ = v.hlo_type(op.results[0].type)
+    args = [v.bitcast(x, v.hlo_element(scalar_type(x.element))) for x in xs]
+    body = NestBody(emitter, shape_of(type_), dict(zip(block.args, args, strict=True)))
+    body.run(list(block.ops))
+    return v.bitcast(body.known[made.ssa], element_of(type_))
+
+
+def _require_shapes(op: Operation) -> None:
+    """NoForm for a value of a dynamic shape."""
+    for value in (*op.operands, *op.results):
+        if is_open(value.type):
+            raise NoForm(
+                f"shapes must be known, got {value.type}; write the extents, or run "
+                "gradir-specialize"
+            )
+
+
+def _name_of(op: Operation) -> str:
+    return op.source_name if isinstance(op, TensorOp) else op.name
+
+
+def _placeholders(type_: Attribute, emitter: HloEmitter) -> list[Hlo]:
+    """Values in the place of those that have no form, so that later ops are looked at too."""
+    try:
+        return [v.full(emitter, 0, cast(Any, t)) for t in types_of(type_)]
+    except (NoForm, AssertionError):
+        return [v.number_of(emitter, 0, v.i64)]
+
+
+def _name_arguments(block: Block, source: Block) -> None:
+    if len(block.args) == len(source.args):
+        for arg, old in zip(block.args, source.args, strict=True):
+            arg.name_hint = old.name_hint
+
+
+def converted(module: ModuleOp, names: dict[str, str]) -> ModuleOp:
+    """A StableHLO module of functions, by the names that they get; PassError for all ops without
+    a form."""
+    converter = Converter()
+    made: list[Operation] = []
+    for op in module.ops:
+        if isinstance(op, FuncOp) and op.sym_name.data in names:
+            function = converter.convert_function(op, names[op.sym_name.data])
+            made += [] if function is None else [function]
+    if converter.problems:
+        first, *others = converter.problems
+        raise PassError(first[0], first[1], others)
+    return ModuleOp(made)

@@ -30,8 +30,9 @@ from gradir.stablehlo.regions import branch, choose_case, count_loop, loop
 from gradir.stablehlo.values import Hlo, HloEmitter
 
 GROWING = (
-    "a tape that grows while the program runs has no form in StableHLO; give the loop a policy "
-    "whose memory is known before, as policy=online(8), or a constant number of iterations"
+    "a tape that grows while the program runs has no form in StableHLO; give the loop a policy whose "
+    "snapshots have a fixed size: #grad.loop<online = 8> for a scf.while, #grad.loop<binomial = 8> "
+    "for a scf.for"
 )
 
 
@@ -49,11 +50,14 @@ class BlockConverter(Protocol):
 
 
 def types_of(type_: Attribute) -> list[Attribute]:
-    """The StableHLO types that hold a value: of a tape one for each column, and the count."""
+    """The StableHLO types that hold a value: of a tape one for each column, and the count.
+
+    A tape that grows, which is refused where it is made, stands as a number.
+    """
     if not isinstance(type_, TapeType):
         return [v.hlo_type(type_)]
     if type_.records is None:
-        raise NoForm(GROWING)
+        return [tensor([], i64)]
     columns = [v.hlo_type(column) for column in type_.columns]
     stacks = [tensor([max(type_.records, 1), *c.get_shape()], c.element_type) for c in columns]
     return [*stacks, tensor([], i64)]
@@ -79,16 +83,20 @@ def flatten(parts: Sequence[Sequence[Hlo]]) -> list[Hlo]:
 def tape_values(
     op: Operation, operands: Sequence[Sequence[Hlo]], emitter: HloEmitter
 ) -> list[list[Hlo]] | None:
-    """The results of an op on tapes; None for other ops."""
+    """The results of an op on tapes; None for other ops. NoForm for a new tape that grows."""
+    if not isinstance(op, TapeNewOp | TapeSizeOp | TapePushOp | TapePopOp):
+        return None
+    if op.tape_type.records is None:
+        if isinstance(op, TapeNewOp):
+            raise NoForm(GROWING)
+        return [[v.full(emitter, 0, cast(Any, t)) for t in types_of(r.type)] for r in op.results]
     if isinstance(op, TapeNewOp):
         return [[v.full(emitter, 0, cast(Any, t)) for t in types_of(op.tape_type)]]
     if isinstance(op, TapeSizeOp):
         return [operands[0][-1:]]
     if isinstance(op, TapePushOp):
         return [_pushed(operands[0], [column for [column] in operands[1:]])]
-    if isinstance(op, TapePopOp):
-        return _popped(operands[0])
-    return None
+    return _popped(operands[0])
 
 
 def _row(stack: Hlo, place: Hlo) -> list[Hlo]:

@@ -10,20 +10,22 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr
+from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr, i64
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from gradir.dialects.base.diagnostics import PassError
 from gradir.dialects.base.interfaces import TensorOp, is_terminator
-from gradir.dialects.base.shapes import element_of, is_open, is_unsigned, shape_of
-from gradir.dialects.base.value import Emitter, Scalar, Unsigned
+from gradir.dialects.base.shapes import is_open, is_scalar, is_tensor
+from gradir.dialects.base.value import Emitter
 from gradir.dialects.building.kinds import ElementwiseOp
+from gradir.dialects.grad.host_call import HostCallOp
+from gradir.dialects.grad.tape import TapeType
 from gradir.dialects.loopnest.forall import ForallOp
-from gradir.dialects.loopnest.loopnest import YieldOp, scalar_type
 from gradir.stablehlo import lines, tensors, windows
 from gradir.stablehlo import values as v
 from gradir.stablehlo.control_flow import (
+    GROWING,
     REGION_RULES,
     all_types,
     flatten,
@@ -31,7 +33,7 @@ from gradir.stablehlo.control_flow import (
     tape_values,
     types_of,
 )
-from gradir.stablehlo.nests import NestBody, NoForm, convert_loop_op
+from gradir.stablehlo.nests import NoForm, convert_loop_op, elementwise
 from gradir.stablehlo.numbers import number_op
 from gradir.stablehlo.values import Hlo, HloEmitter
 
@@ -53,11 +55,11 @@ class Converter:
     def convert_function(self, function: FuncOp, name: str) -> FuncOp | None:
         """The function in StableHLO under a name; None where a type has no form."""
         source = function.body.block
-        try:
-            inputs = all_types(source.args)
-        except NoForm as error:
-            self.problems.append((f"@{name}: {error}", function))
-            return None
+        for arg in source.args:
+            if isinstance(arg.type, TapeType) and arg.type.records is None:
+                self.problems.append((f"@{name}: {GROWING}", function))
+                return None
+        inputs = all_types(source.args)
         block = Block(arg_types=inputs)
         emitter = HloEmitter(block, function.location)
         _name_arguments(block, source)
@@ -135,9 +137,9 @@ class Converter:
             return [number]
         if (made := convert_loop_op(op, xs, emitter)) is not None:
             return made
-        if type(op).__module__.startswith("gradir.") and isinstance(op, TensorOp):
+        if isinstance(op, TensorOp):
             return self._lowered(op, xs, emitter)
-        raise NoForm("it has no form in StableHLO")
+        raise NoForm(_why_not(op))
 
     def _lowered(self, op: TensorOp, xs: Sequence[Hlo], emitter: HloEmitter) -> Sequence[Hlo]:
         """An op by the loop nests that it is lowered to."""
@@ -154,24 +156,6 @@ class Converter:
         return [known[value] for value in results]
 
 
-def elementwise(op: ElementwiseOp, xs: Sequence[Hlo], emitter: HloEmitter) -> Hlo:
-    """An elementwise op by its body on numbers."""
-    elements = [element_of(o.type) for o in op.operands]
-    block = Block(arg_types=[scalar_type(e) for e in elements])
-    inner = Emitter(block, op.location)
-    scalars = [
-        Unsigned(a, inner) if is_unsigned(e) else Scalar(a, inner)
-        for a, e in zip(block.args, elements, strict=True)
-    ]
-    made = op.body_on_stored(*scalars)
-    inner.insert(YieldOp(made.ssa))
-    type_ = v.hlo_type(op.results[0].type)
-    args = [v.bitcast(x, v.hlo_element(scalar_type(x.element))) for x in xs]
-    body = NestBody(emitter, shape_of(type_), dict(zip(block.args, args, strict=True)))
-    body.run(list(block.ops))
-    return v.bitcast(body.known[made.ssa], element_of(type_))
-
-
 def _require_shapes(op: Operation) -> None:
     """NoForm for a value of a dynamic shape."""
     for value in (*op.operands, *op.results):
@@ -182,16 +166,23 @@ def _require_shapes(op: Operation) -> None:
             )
 
 
+def _why_not(op: Operation) -> str:
+    if isinstance(op, ForallOp):
+        return OWN_LOOPS
+    if isinstance(op, HostCallOp):
+        return f"{op.attributes['callee']} runs on the host and has no form in StableHLO"
+    return "it has no form in StableHLO"
+
+
 def _name_of(op: Operation) -> str:
     return op.source_name if isinstance(op, TensorOp) else op.name
 
 
 def _placeholders(type_: Attribute, emitter: HloEmitter) -> list[Hlo]:
     """Values in the place of those that have no form, so that later ops are looked at too."""
-    try:
-        return [v.full(emitter, 0, cast(Any, t)) for t in types_of(type_)]
-    except (NoForm, AssertionError):
-        return [v.number_of(emitter, 0, v.i64)]
+    if is_open(type_) or not (isinstance(type_, TapeType) or is_tensor(type_) or is_scalar(type_)):
+        return [v.number_of(emitter, 0, i64)]
+    return [v.full(emitter, 0, cast(Any, t)) for t in types_of(type_)]
 
 
 def _name_arguments(block: Block, source: Block) -> None:

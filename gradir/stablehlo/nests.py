@@ -15,10 +15,13 @@ from math import prod
 from typing import cast
 
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, i64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from gradir.dialects.base.access import Access, Row
-from gradir.dialects.base.shapes import element_of, shape_of, tensor
+from gradir.dialects.base.shapes import element_of, is_tensor, is_unsigned, shape_of, tensor
+from gradir.dialects.base.value import Emitter, Scalar, Unsigned
+from gradir.dialects.building.kinds import ElementwiseOp
+from gradir.dialects.foreign.elements import element_type
 from gradir.dialects.loopnest.loopnest import (
     CheckIndexOp,
     ContractOp,
@@ -148,7 +151,10 @@ class NestBody:
             return self._load(op)
         if isinstance(op, CheckIndexOp):
             return checked_index(self.known[op.index], op)
-        made = number_op(op, [self.known[o] for o in op.operands], self.emitter)
+        operands = [self.known[o] for o in op.operands]
+        if isinstance(op, ElementwiseOp):
+            return elementwise(op, operands, self.emitter)
+        made = number_op(op, operands, self.emitter)
         if made is None:
             raise NoForm(f"{op.name} has no form in StableHLO")
         return v.broadcast(made, self.shape, []) if made.shape != tuple(self.shape) else made
@@ -185,6 +191,25 @@ def _body(op: LoopOp, emitter: HloEmitter, shape: Sequence[int], args: Sequence[
 def _as_scalars(x: Hlo) -> Hlo:
     """A tensor with elements as bodies have them: integers without sign."""
     return v.bitcast(x, v.hlo_element(scalar_type(x.element)))
+
+
+def elementwise(op: ElementwiseOp, xs: Sequence[Hlo], emitter: HloEmitter) -> Hlo:
+    """An elementwise op, on tensors or in a body on numbers, by its own body."""
+    elements = [element_type(o.type) for o in op.operands]
+    block = Block(arg_types=[scalar_type(e) for e in elements])
+    inner = Emitter(block, op.location)
+    scalars = [
+        Unsigned(a, inner) if is_unsigned(e) else Scalar(a, inner)
+        for a, e in zip(block.args, elements, strict=True)
+    ]
+    on_tensors = is_tensor(op.results[0].type)
+    made = op.body_on_stored(*scalars) if on_tensors else op.body(*scalars)
+    inner.insert(YieldOp(made.ssa))
+    shape = xs[0].shape
+    args = dict(zip(block.args, map(_as_scalars, xs), strict=True))
+    body = NestBody(emitter, shape, cast("dict[SSAValue, Hlo]", args))
+    body.run(list(block.ops))
+    return v.bitcast(body.known[made.ssa], v.hlo_element(element_type(op.results[0].type)))
 
 
 # Nests.

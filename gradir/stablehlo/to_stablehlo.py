@@ -18,6 +18,7 @@ from gradir.compiler.pipeline import STAGES, Machine, run_stages
 from gradir.dialects.base.diagnostics import PassError
 from gradir.dialects.base.shapes import is_open
 from gradir.dialects.grad.custom_vjp import CustomVjpOp
+from gradir.dialects.grad.lapack import FACTOR_OPS
 from gradir.passes.analysis.call_graph import functions_by_name
 from gradir.passes.analysis.region_flow import ops_within
 from gradir.passes.cleanup.inline import inline
@@ -25,6 +26,7 @@ from gradir.stablehlo.convert import converted
 
 REFUSED: dict[str, str] = {
     "grad.host_call": "a function of the host has no form in StableHLO",
+    **{op.name: "LAPACK computes it, and StableHLO has no op for it" for op in FACTOR_OPS},
     "grad.derivative": "its derivative waits for shapes: run gradir-specialize first",
     "array.boolean_mask": "its shape depends on values",
     "array.nonzero": "its shape depends on values",

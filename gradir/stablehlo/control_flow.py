@@ -30,9 +30,9 @@ from gradir.stablehlo.regions import branch, choose_case, count_loop, loop
 from gradir.stablehlo.values import Hlo, HloEmitter
 
 GROWING = (
-    "a tape that grows while the program runs has no form in StableHLO; give the loop a policy whose "
-    "snapshots have a fixed size: #grad.loop<online = 8> for a scf.while, #grad.loop<binomial = 8> "
-    "for a scf.for"
+    "a tape that grows while the program runs has no form in StableHLO; give the loop a policy "
+    "whose snapshots have a fixed size: #grad.loop<online = 8> for a scf.while, "
+    "#grad.loop<binomial = 8> for a scf.for"
 )
 
 
@@ -163,11 +163,13 @@ def _for(
 ) -> list[Hlo]:
     low, high, step, *initial = xs
     element = low.element
+    counts = constant_integer(op.lb) == 0 and constant_integer(op.step) == 1
 
     def body(inside: HloEmitter, values: list[Hlo]) -> list[Hlo]:
         at, *carried = values
-        first, by = inside.hlo(low.ssa), inside.hlo(step.ssa)
-        index = first + v.convert(at, element) * by
+        index = v.convert(at, element)
+        if not counts:
+            index = inside.hlo(low.ssa) + index * inside.hlo(step.ssa)
         parts = split_values(carried, op.iter_args)
         made = converter.convert_block(op.body.block, [[index], *parts], inside)
         return flatten(made)

@@ -20,9 +20,9 @@ from gradir.dialects.base.shapes import is_open, is_scalar, is_tensor
 from gradir.dialects.base.value import Emitter
 from gradir.dialects.building.kinds import ElementwiseOp
 from gradir.dialects.grad.host_call import HostCallOp
-from gradir.dialects.grad.tape import TapeType
+from gradir.dialects.grad.tape import TapeNewOp, TapeType
 from gradir.dialects.loopnest.forall import ForallOp
-from gradir.stablehlo import lines, tensors, windows
+from gradir.stablehlo import factors, lines, tensors, windows
 from gradir.stablehlo import values as v
 from gradir.stablehlo.control_flow import (
     GROWING,
@@ -33,14 +33,18 @@ from gradir.stablehlo.control_flow import (
     tape_values,
     types_of,
 )
+from gradir.stablehlo.dialect import HloOp
 from gradir.stablehlo.nests import NoForm, convert_loop_op, elementwise
 from gradir.stablehlo.numbers import number_op
 from gradir.stablehlo.values import Hlo, HloEmitter
 
-RULES: dict[str, tensors.Rule] = {**tensors.RULES, **lines.RULES, **windows.RULES}
+RULES: dict[str, tensors.Rule] = {**tensors.RULES, **lines.RULES, **factors.RULES, **windows.RULES}
 """The rules of ops with a form of their own, by name."""
 
 OWN_LOOPS = "it is a program with loops of its own, and StableHLO has no op for it"
+
+MOST_NESTED = 64
+"""The deepest nesting of regions: conversion recurses."""
 
 
 @dataclass
@@ -48,6 +52,7 @@ class Converter:
     """Converts functions; `problems` are ops without a form, and why."""
 
     problems: list[tuple[str, Operation]] = field(default_factory=list[tuple[str, Operation]])
+    depth: int = 0
     known: dict[SSAValue, list[SSAValue]] = field(default_factory=dict[SSAValue, list[SSAValue]])
 
     # Functions.
@@ -64,9 +69,12 @@ class Converter:
         emitter = HloEmitter(block, function.location)
         _name_arguments(block, source)
         results = flatten(
-            self.convert_block(source, split_values(emitter.values(block.args), source.args), emitter)
+            self.convert_block(
+                source, split_values(emitter.values(block.args), source.args), emitter
+            )
         )
         emitter.insert(ReturnOp(*(r.ssa for r in results)))
+        drop_dead(block)
         type_ = FunctionType.from_lists(inputs, [r.ssa.type for r in results])
         made = FuncOp(name, type_, Region(block), StringAttr("public"))
         made.location = function.location
@@ -78,16 +86,21 @@ class Converter:
         self, block: Block, args: Sequence[Sequence[Hlo]], emitter: HloEmitter
     ) -> list[list[Hlo]]:
         """Convert the ops of a block; returns the values of the terminator's operands."""
+        if self.depth > MOST_NESTED:
+            raise NoForm(f"regions may be nested {MOST_NESTED} deep, not deeper")
         for arg, values in zip(block.args, args, strict=True):
             self.known[arg] = [value.ssa for value in values]
-        last = block.last_op
-        assert last is not None
-        for op in block.ops:
-            if op is last and is_terminator(op):
-                break
-            emitter.location = op.location
-            self._convert_op(op, emitter)
-        return [self._values(operand, emitter) for operand in last.operands]
+        self.depth += 1
+        try:
+            for op in block.ops:
+                if op.next_op is None and is_terminator(op):
+                    break
+                emitter.location = op.location
+                self._convert_op(op, emitter)
+        finally:
+            self.depth -= 1
+        assert block.last_op is not None
+        return [self._values(operand, emitter) for operand in block.last_op.operands]
 
     def _values(self, value: SSAValue, emitter: HloEmitter) -> list[Hlo]:
         return emitter.values(self.known[value])
@@ -97,7 +110,8 @@ class Converter:
             operands = [self._values(operand, emitter) for operand in op.operands]
             results = self._results(op, operands, emitter)
         except NoForm as error:
-            self.problems.append((f"{_name_of(op)}: {error}", op))
+            place = _loop_of(op) if isinstance(op, TapeNewOp) else op
+            self.problems.append((f"{_name_of(place)}: {error}", place))
             results = [_placeholders(result.type, emitter) for result in op.results]
         for result, values in zip(op.results, results, strict=True):
             self.known[result] = [value.ssa for value in values]
@@ -126,9 +140,7 @@ class Converter:
             raise NoForm("a region of several blocks has no form in StableHLO")
         return self.convert_block(op.region.block, [], emitter)
 
-    def _tensors(
-        self, op: Operation, xs: Sequence[Hlo], emitter: HloEmitter
-    ) -> Sequence[Hlo]:
+    def _tensors(self, op: Operation, xs: Sequence[Hlo], emitter: HloEmitter) -> Sequence[Hlo]:
         if (rule := RULES.get(op.name)) is not None:
             return rule(op, xs, emitter)
         if isinstance(op, ElementwiseOp) and not op.has_decomposition():
@@ -156,6 +168,19 @@ class Converter:
         return [known[value] for value in results]
 
 
+def drop_dead(block: Block) -> None:
+    """Erase the ops whose results nothing reads; ops of StableHLO here have no effects."""
+    for op in reversed(list(block.ops)):
+        if not isinstance(op, HloOp) or is_terminator(op):
+            continue
+        if all(result.first_use is None for result in op.results):
+            op.detach()
+            op.erase()
+            continue
+        for region in op.regions:
+            drop_dead(region.block)
+
+
 def _require_shapes(op: Operation) -> None:
     """NoForm for a value of a dynamic shape."""
     for value in (*op.operands, *op.results):
@@ -164,6 +189,11 @@ def _require_shapes(op: Operation) -> None:
                 f"shapes must be known, got {value.type}; write the extents, or run "
                 "gradir-specialize"
             )
+
+
+def _loop_of(tape: TapeNewOp) -> Operation:
+    """The op that a new tape is for."""
+    return next((use.operation for use in tape.tape.uses), tape)
 
 
 def _why_not(op: Operation) -> str:
@@ -191,6 +221,14 @@ def _name_arguments(block: Block, source: Block) -> None:
             arg.name_hint = old.name_hint
 
 
+def refuse(problems: Sequence[tuple[str, Operation]]) -> None:
+    """One PassError for all problems, each named once a place; nothing where there are none."""
+    told = list({(text, op.location): (text, op) for text, op in problems}.values())
+    if told:
+        (text, op), *others = told
+        raise PassError(text, op, others)
+
+
 def converted(module: ModuleOp, names: dict[str, str]) -> ModuleOp:
     """A StableHLO module of functions, by the names that they get; PassError for all ops without
     a form."""
@@ -200,7 +238,5 @@ def converted(module: ModuleOp, names: dict[str, str]) -> ModuleOp:
         if isinstance(op, FuncOp) and op.sym_name.data in names:
             function = converter.convert_function(op, names[op.sym_name.data])
             made += [] if function is None else [function]
-    if converter.problems:
-        first, *others = converter.problems
-        raise PassError(first[0], first[1], others)
+    refuse(converter.problems)
     return ModuleOp(made)

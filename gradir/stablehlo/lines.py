@@ -1,18 +1,16 @@
-"""Sorts, scans and factorizations in StableHLO: ops that work along lines, by name."""
+"""Sorts and scans in StableHLO: ops that work along lines, by name."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, cast
 
-from xdsl.dialects.builtin import IntegerAttr, i1, i64
+from xdsl.dialects.builtin import i64
 
-from gradir.dialects.array.triangular import TriangularSolveOp
 from gradir.dialects.base.attributes import integer
-from gradir.dialects.base.shapes import element_of, is_float, shape_of
+from gradir.dialects.base.shapes import is_float, tensor
 from gradir.dialects.building.body import compute_type
 from gradir.stablehlo import values as v
-from gradir.stablehlo.dialect import TransposeAttr
 from gradir.stablehlo.numbers import is_nan
 from gradir.stablehlo.regions import combine, count_loop, neutral_number, sort
 from gradir.stablehlo.tensors import Rule
@@ -98,7 +96,7 @@ def _linear_recurrence(op: Any, xs: Sequence[Hlo], emitter: HloEmitter) -> Seque
         a = _moved_factors(a, axis, op.reverse)
     wide = compute_type(element)
     line = [1 if d == axis else n for d, n in enumerate(u.shape)]
-    total = v.full(emitter, 0, v.tensor(line, wide))
+    total = v.full(emitter, 0, tensor(line, wide))
 
     def step(inside: HloEmitter, values: list[Hlo]) -> Sequence[Hlo]:
         at, total, results = values
@@ -122,35 +120,6 @@ def _moved_factors(a: Hlo, axis: int, reverse: bool) -> Hlo:
     return v.pad(a, zero, back, edge) if reverse else v.pad(a, zero, edge, back)
 
 
-# Factorizations.
-
-
-def _cholesky(op: Any, xs: Sequence[Hlo], emitter: HloEmitter) -> Sequence[Hlo]:
-    a, rank = xs[0], len(xs[0].shape)
-    flipped = v.transpose(a, [*range(rank - 2), rank - 1, rank - 2])
-    factor = ((a + flipped) * 0.5).emit("cholesky", lower=IntegerAttr(1, i1))
-    rows, columns = (v.iota(emitter, a.shape, d) for d in (rank - 2, rank - 1))
-    return [v.select(cast(Hlo, rows >= columns), factor, factor.full(0.0))]
-
-
-def _triangular_solve(
-    op: TriangularSolveOp, xs: Sequence[Hlo], emitter: HloEmitter
-) -> Sequence[Hlo]:
-    a, right = xs
-    columns = right if len(right.shape) == len(a.shape) else v.reshape(right, [*right.shape, 1])
-    way = op.way
-    solution = a.emit(
-        "triangular_solve",
-        columns,
-        type=columns.type,
-        left_side=IntegerAttr(1, i1),
-        lower=IntegerAttr(int(way.lower), i1),
-        unit_diagonal=IntegerAttr(int(way.unit), i1),
-        transpose_a=TransposeAttr.of("TRANSPOSE" if way.transpose else "NO_TRANSPOSE"),
-    )
-    return [v.reshape(solution, shape_of(op.x.type))]
-
-
 RULES: dict[str, Rule] = {
     "array.sort": _sort,
     "array.argsort": _argsort,
@@ -158,6 +127,4 @@ RULES: dict[str, Rule] = {
     "array.cumulative_sum": _cumulative("add"),
     "array.cumulative_prod": _cumulative("multiply"),
     "grad.linear_recurrence": _linear_recurrence,
-    "array.cholesky": _cholesky,
-    "array.triangular_solve": _triangular_solve,
 }

@@ -220,9 +220,7 @@ def convert_nest(op: NestOp, operands: Sequence[Hlo], emitter: HloEmitter) -> li
     bounds, count = op.extents, len(op.inputs)
     args = [
         x if access is None else _as_scalars(read(x, access, bounds, pad))
-        for x, access, pad in zip(
-            operands[:count], op.input_accesses, op.input_pads, strict=True
-        )
+        for x, access, pad in zip(operands[:count], op.input_accesses, op.input_pads, strict=True)
     ]
     yielded = _body(op, emitter, bounds, args)
     return _outputs(op, bounds, op.output_accesses, yielded, operands[count:], emitter)
@@ -310,14 +308,15 @@ def _outputs(
     for k, (access, combiner) in enumerate(zip(accesses, op.output_combiners, strict=True)):
         symbols = [next(indices) for row in access.rows if row.symbol is not None]
         type_ = v.hlo_type(op.output_types[k])
-        start = None if k not in starts else _as_scalars(starts[k])
-        value = _output(yielded[k], access, combiner, start, symbols, bounds, shape_of(type_))
-        made.append(v.bitcast(_narrowed(value, type_), element_of(type_)))
+        value = _as_stored(yielded[k], element_of(type_))
+        value = _output(value, access, combiner, starts.get(k), symbols, bounds, shape_of(type_))
+        made.append(v.convert(value, element_of(type_)))
     return made
 
 
-def _narrowed(value: Hlo, type_: Attribute) -> Hlo:
-    return v.convert(value, v.hlo_element(scalar_type(element_of(type_))))
+def _as_stored(x: Hlo, element: Attribute) -> Hlo:
+    """A value of a body, perhaps wider than the output, with the sign of its elements."""
+    return v.bitcast(x, v.unsigned(x.element)) if is_unsigned(element) else x
 
 
 def _output(
@@ -375,7 +374,9 @@ def _whole(value: Hlo, start: Hlo, combiner: str) -> Hlo:
     return combine(combiner, start, reduce_axes(value, list(range(len(value.shape))), combiner))
 
 
-def convert_loop_op(op: Operation, operands: Sequence[Hlo], emitter: HloEmitter) -> list[Hlo] | None:
+def convert_loop_op(
+    op: Operation, operands: Sequence[Hlo], emitter: HloEmitter
+) -> list[Hlo] | None:
     """The results of a nest, a contraction or a view on tensors; None for other ops."""
     if isinstance(op, NestOp):
         return convert_nest(op, operands, emitter)

@@ -185,7 +185,9 @@ def loop(
     return emitter.emit("while", initial, types, [test, function_region(emitter, types, body)])
 
 
-def count_loop(emitter: HloEmitter, count: Hlo | int, initial: Sequence[Hlo], body: Body) -> list[Hlo]:
+def count_loop(
+    emitter: HloEmitter, count: Hlo | int, initial: Sequence[Hlo], body: Body
+) -> list[Hlo]:
     """A loop of `count` steps (i64); `body(emitter, [step, *carried])` gives the carried values."""
     first = number_of(emitter, 0, i64)
 

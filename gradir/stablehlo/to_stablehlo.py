@@ -22,7 +22,7 @@ from gradir.dialects.grad.lapack import FACTOR_OPS
 from gradir.passes.analysis.call_graph import functions_by_name
 from gradir.passes.analysis.region_flow import ops_within
 from gradir.passes.cleanup.inline import inline
-from gradir.stablehlo.convert import converted
+from gradir.stablehlo.convert import converted, refuse
 
 REFUSED: dict[str, str] = {
     "grad.host_call": "a function of the host has no form in StableHLO",
@@ -85,9 +85,7 @@ def _refuse_all(module: ModuleOp) -> None:
         for inner in ops_within(block):
             if (why := REFUSED.get(inner.name)) is not None:
                 problems.append((f"{inner.name}: {why}", inner))
-    if problems:
-        first, *others = problems
-        raise PassError(first[0], first[1], others)
+    refuse(problems)
 
 
 @dataclass(frozen=True)

@@ -239,6 +239,10 @@ Hlo.OPERATORS.update(
 
 
 def reshape(x: Hlo, shape: Sequence[int]) -> Hlo:
+    """x under another shape; of a reshaped value that value."""
+    owner = x.ssa.owner
+    if isinstance(owner, HLO_OPS["reshape"]):
+        x = x.at.hlo(owner.operands[0])
     return x if tuple(shape) == x.shape else x.emit("reshape", type=tensor(shape, x.element))
 
 

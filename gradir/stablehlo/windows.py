@@ -100,9 +100,7 @@ def _input_backward(op: Any, xs: Sequence[Hlo], emitter: HloEmitter) -> Sequence
     layouts = [image, _plain("oi", w.dims), image]
     ones = [1] * w.dims
     turned = _turned(weight, w)
-    return [
-        _convolution(ct, turned, layouts, shape, ones, padding, w.stride, w.dilation, w.groups)
-    ]
+    return [_convolution(ct, turned, layouts, shape, ones, padding, w.stride, w.dilation, w.groups)]
 
 
 def _turned(weight: Hlo, w: Window) -> Hlo:
@@ -129,9 +127,7 @@ def _weight_backward(op: Any, xs: Sequence[Hlo], emitter: HloEmitter) -> Sequenc
         padding.append((low, needed - n - low))
     layouts = [_layout(w, "fb"), _layout(w, "io"), _kernel_layout(w, "fb")]
     ones = [1] * w.dims
-    made = _convolution(
-        x, ct, layouts, shape, w.dilation, padding, ones, w.stride, 1, w.groups
-    )
+    made = _convolution(x, ct, layouts, shape, w.dilation, padding, ones, w.stride, 1, w.groups)
     return [made]
 
 

@@ -93,7 +93,7 @@ def tape_values(
     if isinstance(op, TapeNewOp):
         return [[v.full(emitter, 0, cast(Any, t)) for t in types_of(op.tape_type)]]
     if isinstance(op, TapeSizeOp):
-        return [operands[0][-1:]]
+        return [list(operands[0][-1:])]
     if isinstance(op, TapePushOp):
         return [_pushed(operands[0], [column for [column] in operands[1:]])]
     return _popped(operands[0])
@@ -187,7 +187,7 @@ def _trips(op: scf.ForOp, low: Hlo, high: Hlo, step: Hlo) -> Hlo | int:
     between, stride = v.bitcast(high - low - 1, wide), v.bitcast(step, wide)
     steps = between.emit("divide", stride) + 1
     count = v.bitcast(steps, low.element)
-    count = v.select(cast(Hlo, low < high), count, count.full(0))
+    count = v.select(low < high, count, count.full(0))
     return v.convert(count, i64)
 
 

@@ -93,7 +93,6 @@ class _SpacedAttr(_TextAttr, SpacedOpaqueSyntaxAttribute):
 
 def read_until_closed(parser: AttrParser) -> str:
     """The text up to the `>` that closes the attribute, which is read too."""
-    # pyrefly: ignore[private-usage]
     text = parser._parse_unregistered_attr_body(None)
     parser.parse_punctuation(">")
     return text.strip()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
 
 from xdsl.dialects.builtin import IntegerAttr, i1, i64
 
@@ -23,7 +22,7 @@ def _cholesky(op: CholeskyOp, xs: Sequence[Hlo], emitter: HloEmitter) -> Sequenc
     flipped = v.transpose(a, [*range(rank - 2), rank - 1, rank - 2])
     factor = ((a + flipped) * 0.5).emit("cholesky", lower=IntegerAttr(1, i1))
     rows, columns = (v.iota(emitter, a.shape, d) for d in (rank - 2, rank - 1))
-    return [v.select(cast(Hlo, rows >= columns), factor, factor.full(0.0))]
+    return [v.select(rows >= columns, factor, factor.full(0.0))]
 
 
 def _triangular_solve(
@@ -62,7 +61,7 @@ def _lu_factor(op: LuFactorOp, xs: Sequence[Hlo], emitter: HloEmitter) -> Sequen
         lu = _exchanged(lu, is_k, is_at, len(batch))
         numbers = _exchanged(v.reshape(rows, [*rows.shape, 1]), is_k, is_at, len(batch))
         same = at.equal(v.broadcast(k, at.shape, []))
-        sign = v.select(cast(Hlo, same), sign, -sign)
+        sign = v.select(same, sign, -sign)
         return [_eliminated(lu, k), v.reshape(numbers, rows.shape), sign]
 
     lu, rows, sign = count_loop(emitter, size, [a, order, sign], step)
@@ -88,7 +87,7 @@ def _pivot_row(lu: Hlo, k: Hlo) -> Hlo:
     shape, axis = column.shape, len(column.shape) - 2
     places = v.iota(lu.at, shape, axis)
     size = column.emit("abs")
-    size = v.select(cast(Hlo, places >= v.broadcast(k, shape, [])), size, size.full(-1.0))
+    size = v.select(places >= v.broadcast(k, shape, []), size, size.full(-1.0))
     most = reduce_axes(size, [axis, axis + 1], "maximum")
     is_most = size.equal(v.broadcast(most, shape, list(range(axis))))
     # of nans none is equal: any row will do
@@ -101,7 +100,7 @@ def _is_row(lu: Hlo, at: Hlo) -> Hlo:
     shape = [*lu.shape[:-1], 1]
     places = v.iota(lu.at, shape, len(shape) - 2)
     axes = list(range(len(at.shape)))
-    return cast(Hlo, places.equal(v.broadcast(at, shape, axes)))
+    return places.equal(v.broadcast(at, shape, axes))
 
 
 def _exchanged(x: Hlo, one: Hlo, other: Hlo, axis: int) -> Hlo:
@@ -124,15 +123,15 @@ def _eliminated(lu: Hlo, k: Hlo) -> Hlo:
     rank = len(lu.shape)
     rows, columns = (v.iota(lu.at, lu.shape, d) for d in (rank - 2, rank - 1))
     here = v.broadcast(k, lu.shape, [])
-    below, behind = cast(Hlo, rows > here), cast(Hlo, columns > here)
+    below, behind = rows > here, columns > here
     column, row = _column(lu, k), _row(lu, k)
     pivot = v.broadcast(v.reshape(_column(row, k), lu.shape[:-2]), column.shape, _leading(lu))
-    factor = v.select(cast(Hlo, pivot.equal(0.0)), column, column / pivot)
+    factor = v.select(pivot.equal(0.0), column, column / pivot)
     wide = v.broadcast(v.reshape(factor, lu.shape[:-1]), lu.shape, list(range(rank - 1)))
     line = v.broadcast(
         v.reshape(row, [*lu.shape[:-2], lu.shape[-1]]), lu.shape, [*_leading(lu), rank - 1]
     )
-    is_column = cast(Hlo, columns.equal(here)).emit("and", below)
+    is_column = columns.equal(here).emit("and", below)
     lu_new = v.select(below.emit("and", behind), lu - wide * line, lu)
     return v.select(is_column, wide, lu_new)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 from xdsl.dialects.builtin import i64
 
@@ -24,7 +24,7 @@ def _goes_before(x: Hlo, y: Hlo, descending: bool, by_sign: bool) -> Hlo:
     if descending:
         x, y = y, x
     if not is_float(x.element):
-        return cast(Hlo, x < y)
+        return x < y
     before = v.compare(x, "LT", y).emit("or", is_nan(y).emit("and", is_nan(x).emit("not")))
     if not by_sign:
         return before
@@ -91,6 +91,8 @@ def _shifted(x: Hlo, axis: int, by: int, combiner: str) -> Hlo:
 def _linear_recurrence(op: Any, xs: Sequence[Hlo], emitter: HloEmitter) -> Sequence[Hlo]:
     """A loop over the elements: the totals of all lines, and the results so far."""
     a, u = xs
+    if 0 in u.shape:
+        return [u]
     axis, count, element = op.axis, u.shape[op.axis], u.element
     if op.lagged:
         a = _moved_factors(a, axis, op.reverse)
@@ -105,7 +107,7 @@ def _linear_recurrence(op: Any, xs: Sequence[Hlo], emitter: HloEmitter) -> Seque
         starts = [place if d == axis else zero for d in range(len(line))]
         parts = [inside.hlo(v.dynamic_slice(inside.hlo(x.ssa), starts, line).ssa) for x in (a, u)]
         factor, added = (v.convert(x, wide) for x in parts)
-        is_first = v.broadcast(cast(Hlo, at.equal(0)), line, [])
+        is_first = v.broadcast(at.equal(0), line, [])
         total = v.select(is_first, added, added + factor * total)
         return [total, v.dynamic_update_slice(results, v.convert(total, element), starts)]
 

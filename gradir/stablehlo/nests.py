@@ -170,7 +170,7 @@ def checked_index(index: Hlo, op: CheckIndexOp) -> Hlo:
     """An index in [0, bound), clamped; from the end where it is negative and may be."""
     bound = op.bound.value.data
     if op.from_start is None:
-        index = v.select(cast(Hlo, index < 0), index + bound, index)
+        index = v.select(index < 0, index + bound, index)
     return clamp_index(index, bound - 1)
 
 

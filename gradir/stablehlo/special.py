@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import reduce
 from math import e, log, log10
-from typing import cast
 
 from xdsl.dialects.builtin import Float64Type, IntegerType, f64
 
@@ -86,7 +85,7 @@ def erf(x: Hlo) -> Hlo:
         tail = 1.0 / (square * square)
     else:
         tail = exponential(-polynomial(_at_most(a, ERF64_TAIL_LIMIT) - 1.0, ERF64_TAIL))
-    size = select(cast(Hlo, a < 1.0), _erf_below_one(x), 1.0 - tail)
+    size = select(a < 1.0, _erf_below_one(x), 1.0 - tail)
     return with_sign_of(size, x)
 
 
@@ -95,8 +94,8 @@ def erfc(x: Hlo) -> Hlo:
     size = _at_most(absolute(x), ERFC_LIMIT[_bits(x)])
     t = (size - 4.0) / (size + 4.0)
     tail = exponential(-(size * size)) * (polynomial(t, ERFC[_bits(x)]) / (size * 2.0 + 1.0))
-    tail = select(cast(Hlo, x < 0.0), 2.0 - tail, tail)
-    return select(cast(Hlo, size < 0.5), 1.0 - _erf_below_one(x), tail)
+    tail = select(x < 0.0, 2.0 - tail, tail)
+    return select(size < 0.5, 1.0 - _erf_below_one(x), tail)
 
 
 def normal_cdf(x: Hlo) -> Hlo:
@@ -126,7 +125,7 @@ def sinh(x: Hlo) -> Hlo:
     low = a.emit("exponential_minus_one")
     near = (low + low / (low + 1.0)) * 0.5
     far = exponential(a - LN_2) - exponential(-a - LN_2)
-    return with_sign_of(select(cast(Hlo, a < 1.0), near, far), x)
+    return with_sign_of(select(a < 1.0, near, far), x)
 
 
 def cosh(x: Hlo) -> Hlo:
@@ -139,13 +138,13 @@ def asinh(x: Hlo) -> Hlo:
     square = a * a
     near = log_plus_one(a + square / (square_root(square + 1.0) + 1.0))
     far = logarithm(a) + LN_2
-    return with_sign_of(select(cast(Hlo, a < _LARGE[_bits(x)]), near, far), x)
+    return with_sign_of(select(a < _LARGE[_bits(x)], near, far), x)
 
 
 def acosh(x: Hlo) -> Hlo:
     above = x - 1.0
     near = log_plus_one(above + square_root(above * (x + 1.0)))
-    return select(cast(Hlo, x > _LARGE[_bits(x)]), logarithm(x) + LN_2, near)
+    return select(x > _LARGE[_bits(x)], logarithm(x) + LN_2, near)
 
 
 def atanh(x: Hlo) -> Hlo:
@@ -165,7 +164,7 @@ def log_10(x: Hlo) -> Hlo:
 
 
 def truncated(x: Hlo) -> Hlo:
-    return select(cast(Hlo, x < 0.0), x.emit("ceil"), x.emit("floor"))
+    return select(x < 0.0, x.emit("ceil"), x.emit("floor"))
 
 
 def cube_root(x: Hlo) -> Hlo:

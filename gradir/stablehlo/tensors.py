@@ -104,8 +104,10 @@ def _dynamic_update_slice(op: Any, xs: Sequence[Hlo], emitter: HloEmitter) -> Se
 def _take(op: TakeOp, xs: Sequence[Hlo], emitter: HloEmitter) -> Sequence[Hlo]:
     x, indices = xs
     axis, bound = op.axis, x.shape[op.axis]
+    if not bound:
+        return [v.full(emitter, 0, _result_type(op))]
     places = signed_place(indices)
-    places = v.select(cast(Hlo, places < 0), places + bound, places)
+    places = v.select(places < 0, places + bound, places)
     places = clamp_index(places, bound - 1)
     rank = len(places.shape)
     offset = [d for d in range(axis)] + [axis + rank + k for k in range(len(x.shape) - axis - 1)]

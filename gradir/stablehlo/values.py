@@ -77,7 +77,7 @@ class Hlo(Value):
     ) -> Hlo:
         """The result of stablehlo.`name` on this value and others, of this value's type or
         `type`."""
-        return self.at.emit(name, [self, *others], [type or self.type], **properties)[0]
+        return self.at.emit(name, [self, *others], [type or self.type], (), **properties)[0]
 
 
 # Types.
@@ -331,10 +331,15 @@ def dynamic_update_slice(x: Hlo, update: Hlo, starts: Sequence[Hlo]) -> Hlo:
 
 
 def gather_elements(x: Hlo, places: Sequence[Hlo]) -> Hlo:
-    """x at places, one index (i64) per axis, all of one shape; they must be in bounds."""
+    """x at places, one index (i64) per axis, all of one shape; they must be in bounds.
+
+    Of a tensor without elements there is none to give: zeros, which nothing reads.
+    """
     if not places:
         return x
     rank, shape = len(places), places[0].shape
+    if 0 in (*x.shape, *shape):
+        return full(x.at, 0, tensor(shape, x.element))
     columns = [reshape(p, [*shape, 1]) for p in places]
     index = concatenate(columns, len(shape))
     axes = list(range(rank))

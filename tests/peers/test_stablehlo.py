@@ -12,23 +12,23 @@ import pytest
 
 pytest.importorskip("jax")
 
-import ml_dtypes  # noqa: E402
-from op_cases import CASES  # noqa: E402
-from stablehlo_run import run_on_xla  # noqa: E402
-from xdsl.dialects.builtin import f32, f64  # noqa: E402
+import ml_dtypes
+from op_cases import CASES
+from stablehlo_run import run_on_xla
+from xdsl.dialects.builtin import f32, f64
 
-import gradir  # noqa: E402
-from gradir.checking.case import OpCase  # noqa: E402
-from gradir.checking.programs import CompiledTogether, function, is_active  # noqa: E402
-from gradir.dialects.base.shapes import (  # noqa: E402
+import gradir
+from gradir.checking.case import OpCase
+from gradir.checking.programs import CompiledTogether, function, is_active
+from gradir.dialects.base.shapes import (
     NUMPY_NAMES,
     element_of,
     is_tensor,
     shape_of,
 )
-from gradir.errors import GradirError  # noqa: E402
-from gradir.passes.analysis.call_graph import functions_by_name  # noqa: E402
-from gradir.stablehlo.to_stablehlo import REFUSED  # noqa: E402
+from gradir.errors import GradirError
+from gradir.passes.analysis.call_graph import functions_by_name
+from gradir.stablehlo.to_stablehlo import REFUSED
 
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "tests" / "filecheck"

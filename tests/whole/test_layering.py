@@ -169,8 +169,8 @@ GRADIR_ROOMS = (
         "universe",
     ),
     *("packages", "plugins", "registry", "symbols", "long_compilations"),
-    *("cache", "text", "codegen", "runtime", "interpreter", "validation", "compiler", "explain"),
-    *("profiling", "explore", "api"),
+    *("cache", "text", "codegen", "runtime", "interpreter", "validation", "compiler", "stablehlo"),
+    *("explain", "profiling", "explore", "api"),
     *(
         "frontends",
         "aot",

@@ -1,0 +1,237 @@
+"""StableHLO's ops on whole axes: products, reductions, windows, sorts, factorizations."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import gradir.frontends.functions.numpy as gnp
+from gradir.dialects.base.shapes import is_bool, is_float
+from gradir.frontends.functions.array_ops import op
+from gradir.frontends.imported.jax_rules.table import JAX
+from gradir.frontends.imported.stablehlo_rules.attributes import (
+    fields,
+    flag,
+    integer,
+    integers,
+    pairs,
+    shared,
+    word,
+)
+from gradir.frontends.imported.stablehlo_rules.combiners import combiner_of
+from gradir.frontends.imported.table import RuleTable
+from gradir.frontends.tracing.source_locations import refusal
+from gradir.frontends.tracing.tracing import element
+
+RULES = RuleTable("StableHLO")
+
+_DOT = (
+    "lhs_batching_dimensions", "rhs_batching_dimensions", "lhs_contracting_dimensions",
+    "rhs_contracting_dimensions",
+)  # fmt: skip
+
+
+@RULES.rule("stablehlo.dot_general")
+def _product(call: Any, x: Any, y: Any) -> Any:
+    dims = fields(call, "dot_dimension_numbers", _DOT)
+    numbers = (
+        (dims.lhs_contracting_dimensions, dims.rhs_contracting_dimensions),
+        (dims.lhs_batching_dimensions, dims.rhs_batching_dimensions),
+    )
+    return shared("dot_general", lambda call: {"dimension_numbers": numbers})(call, x, y)
+
+
+@RULES.rule("stablehlo.dot")
+def _dot(call: Any, x: Any, y: Any) -> Any:
+    numbers = (((x.ndim - 1,), (0,)), ((), ()))
+    return shared("dot_general", lambda call: {"dimension_numbers": numbers})(call, x, y)
+
+
+def _axes(text: str, first: str, second: str, op_name: str) -> list[int]:
+    """The axes of two letters, then the spatial ones, in `b, 0, 1, f`."""
+    names = [part.strip() for part in text.split(",")]
+    spatial = sorted((n for n in names if n.isdigit()), key=int)
+    try:
+        return [names.index(n) for n in (first, second, *spatial)]
+    except ValueError:
+        raise refusal(f"{op_name}: the dimensions [{text}] are not understood") from None
+
+
+@RULES.rule("stablehlo.convolution", note="of floats, up to 3 spatial axes")
+def _convolved(call: Any, x: Any, kernel: Any) -> Any:
+    text = word(call, "dimension_numbers")
+    found = re.fullmatch(r"\[([^\]]*)\]\s*x\s*\[([^\]]*)\]\s*->\s*\[([^\]]*)\]", text)
+    if found is None:
+        raise refusal(f"{call.op}: the dimensions {text!r} are not understood")
+    dims = x.ndim - 2
+    lhs, out = (_axes(found[k], "b", "f", call.op) for k in (1, 3))
+    rhs = _axes(found[2], "o", "i", call.op)
+    turned = integers(call, "window_reversal", [0] * dims)
+    axes = [rhs[2 + d] for d in range(dims) if turned[d]]
+    params = {
+        "dimension_numbers": (lhs, rhs, out),
+        "window_strides": integers(call, "window_strides", [1] * dims),
+        "padding": pairs(call, "padding", dims),
+        "lhs_dilation": integers(call, "lhs_dilation", [1] * dims),
+        "rhs_dilation": integers(call, "rhs_dilation", [1] * dims),
+        "feature_group_count": integer(call, "feature_group_count"),
+        "batch_group_count": integer(call, "batch_group_count"),
+    }
+    kernel = op.flip(kernel, axis=axes) if axes else kernel
+    return shared("conv_general_dilated", lambda call: params)(call, x, kernel)
+
+
+_REDUCE = {"add": "reduce_sum", "multiply": "reduce_prod", "maximum": "reduce_max",
+           "minimum": "reduce_min", "and": "reduce_and", "or": "reduce_or",
+           "xor": "reduce_xor"}  # fmt: skip
+_JOIN: dict[str, Any] = {"add": op.add, "multiply": op.multiply, "maximum": op.maximum,
+                         "minimum": op.minimum}  # fmt: skip
+_BITS: dict[str, Any] = {"and": op.bitwise_and, "or": op.bitwise_or, "xor": op.bitwise_xor}
+
+
+def _of_bools(kind: str, x: Any) -> str:
+    return {"add": "or", "multiply": "and", "maximum": "or", "minimum": "and"}.get(kind, kind) if (
+        is_bool(element(x))) else kind  # fmt: skip
+
+
+def _with_start(kind: str, made: Any, start: Any) -> Any:
+    """A result joined with the number that a reduction starts from."""
+    given = gnp.broadcast_to(start, made.shape)
+    if is_bool(element(made)):
+        return {"and": op.logical_and, "or": op.logical_or, "xor": op.logical_xor}[kind](
+            made, given
+        )
+    return (_JOIN | _BITS)[kind](made, given)
+
+
+@RULES.rule("stablehlo.reduce", note="of one array by a sum, product, extreme, and, or, xor")
+def _reduced(call: Any, *operands: Any) -> Any:
+    if len(call.results) != 1:
+        raise refusal(f"{call.op}: one array expected, got {len(call.results)}")
+    x, start = operands[:2]
+    kind = _of_bools(combiner_of(call, call.graphs[0]), x)
+    axes = integers(call, "dimensions")
+    if not axes:
+        return _with_start(kind, x, start)
+    if not x.size:
+        return gnp.broadcast_to(start, call.type.shape)
+    call.op, call.params = _REDUCE[kind], {"axes": axes}
+    return _with_start(kind, JAX.rules[call.op](call, x), start)
+
+
+_WINDOWS = {"add": "reduce_window_sum", "maximum": "reduce_window_max",
+            "minimum": "reduce_window_min"}  # fmt: skip
+
+
+@RULES.rule("stablehlo.reduce_window", note="of one array by a sum or an extreme")
+def _window_reduced(call: Any, *operands: Any) -> Any:
+    if len(call.results) != 1:
+        raise refusal(f"{call.op}: one array expected, got {len(call.results)}")
+    x, start = operands[:2]
+    kind, rank = combiner_of(call, call.graphs[0]), x.ndim
+    if kind not in _WINDOWS or is_bool(element(x)):
+        raise refusal(f"{call.op}: windows of numbers by a sum or an extreme expected, got {kind}")
+    params = {
+        "window_dimensions": integers(call, "window_dimensions"),
+        "window_strides": integers(call, "window_strides", [1] * rank),
+        "base_dilation": integers(call, "base_dilations", [1] * rank),
+        "window_dilation": integers(call, "window_dilations", [1] * rank),
+        "padding": pairs(call, "padding", rank),
+    }
+    made = shared(_WINDOWS[kind], lambda call: params)(call, x)
+    return _with_start(kind, made, start)
+
+
+@RULES.rule("stablehlo.select_and_scatter", note="sums at extremes")
+def _scattered_to_extremes(call: Any, x: Any, source: Any, start: Any) -> Any:
+    selecting, joining = call.graphs
+    rank = x.ndim
+    direction = _direction(call, selecting, [(0, 1)])
+    if combiner_of(call, joining) != "add" or direction not in ("GE", "LE"):
+        raise refusal(f"{call.op}: sums at the first largest or smallest elements are there")
+    params = {
+        "window_dimensions": integers(call, "window_dimensions", [1] * rank),
+        "window_strides": integers(call, "window_strides", [1] * rank),
+        "padding": pairs(call, "padding", rank),
+        "select_prim": type("Select", (), {"name": direction.lower()}),
+    }
+    made = shared("select_and_scatter_add", lambda call: params)(call, source, x)
+    return made + gnp.broadcast_to(start, made.shape)
+
+
+def _direction(call: Any, graph: Any, orders: list[tuple[int, int]]) -> str:
+    """How a region compares two of its arguments, and nothing else; "" for another program."""
+    inputs = graph.inputs[call.params["captured"] :]
+    if len(graph.nodes) != 1 or graph.nodes[0].op != "stablehlo.compare":
+        return ""
+    [node] = graph.nodes
+    for first, second in orders:
+        if node.operands == (inputs[first], inputs[second]) and graph.outputs == node.results:
+            direction = node.params["comparison_direction"].text.data
+            kind = node.params.get("compare_type")
+            is_total = kind is not None and kind.text.data == "TOTALORDER"
+            return direction + ("_TOTAL" if is_total else "")
+    return ""
+
+
+@RULES.rule("stablehlo.sort", note="by one array, ascending or descending, in the total order")
+def _sorted(call: Any, *xs: Any) -> Any:
+    count = len(call.results)
+    axis = integer(call, "dimension", -1) % max(xs[0].ndim, 1)
+    [graph] = call.graphs
+    for key in range(count):
+        order = _direction(call, graph, [(2 * key, 2 * key + 1)])
+        if order and _is_order(order, xs[key]):
+            return _in_order(xs[:count], key, axis, order.startswith("GT"))
+    raise refusal(f"{call.op}: a comparison of one array's elements expected, floats in TOTALORDER")
+
+
+def _is_order(order: str, x: Any) -> bool:
+    return order in ("LT_TOTAL", "GT_TOTAL") or (
+        not is_float(element(x)) and order in ("LT", "GT")
+    )
+
+
+def _in_order(xs: Any, key: int, axis: int, descending: bool) -> list[Any]:
+    if not xs[0].size:
+        return list(xs)
+    given = xs[key]
+    if is_float(element(given)):
+        given = _ranks(given)
+    given = gnp.astype(given, "uint8") if is_bool(element(given)) else given
+    order = op.argsort(given, axis=axis, descending=descending or None)
+    return [gnp.take_along_axis(x, order, axis) for x in xs]
+
+
+def _ranks(x: Any) -> Any:
+    """Integers in the total order of floats."""
+    from gradir.frontends.imported.jax_rules.bits import rank_of
+
+    return rank_of(x)
+
+
+# Factorizations.
+
+
+@RULES.rule("stablehlo.cholesky")
+def _cholesky(call: Any, x: Any) -> Any:
+    lower = flag(call, "lower")
+    rank = x.ndim
+    swapped = [*range(rank - 2), rank - 1, rank - 2]
+    # one triangle is read
+    half = gnp.tril(x) if lower else gnp.permute_dims(gnp.triu(x), swapped)
+    whole = half + gnp.permute_dims(gnp.tril(half, -1), swapped)
+    factor = op.cholesky(whole)
+    return factor if lower else gnp.permute_dims(factor, swapped)
+
+
+@RULES.rule("stablehlo.triangular_solve")
+def _solved(call: Any, a: Any, right: Any) -> Any:
+    params = {
+        "left_side": flag(call, "left_side"),
+        "lower": flag(call, "lower"),
+        "unit_diagonal": flag(call, "unit_diagonal"),
+        "transpose_a": word(call, "transpose_a") in ("TRANSPOSE", "ADJOINT"),
+        "conjugate_a": False,
+    }
+    return shared("triangular_solve", lambda call: params)(call, a, right)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import nan
 from typing import Any
 
 from xdsl.dialects.builtin import i64
@@ -21,16 +22,17 @@ from gradir.stablehlo.values import Hlo, HloEmitter
 
 def _goes_before(x: Hlo, y: Hlo, descending: bool, by_sign: bool) -> Hlo:
     """Whether x stands before y; nan is the largest, and `by_sign` -0 is less than 0."""
-    if descending:
-        x, y = y, x
+    direction = "GT" if descending else "LT"
     if not is_float(x.element):
-        return x < y
-    before = v.compare(x, "LT", y).emit("or", is_nan(y).emit("and", is_nan(x).emit("not")))
-    if not by_sign:
-        return before
-    infinite = x.full(1.0) / x, y.full(1.0) / y
-    zeros = v.compare(x, "EQ", x.full(0)).emit("and", v.compare(y, "EQ", y.full(0)))
-    return before.emit("or", zeros.emit("and", v.compare(infinite[0], "LT", infinite[1])))
+        return v.compare(x, direction, y)
+    pair = [_canonical(each, by_sign) for each in (x, y)]
+    return v.compare(pair[0], direction, pair[1], "TOTALORDER")
+
+
+def _canonical(x: Hlo, by_sign: bool) -> Hlo:
+    """One nan for all, and unless `by_sign` 0 for -0."""
+    made = x if by_sign else v.select(v.compare(x, "EQ", x.full(0)), x.full(0), x)
+    return v.select(is_nan(x), x.full(nan), made)
 
 
 def _sorted(op: Any, x: Hlo, emitter: HloEmitter, by_sign: bool) -> list[Hlo]:

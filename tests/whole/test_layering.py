@@ -288,7 +288,9 @@ ROOMS = {
             "imported.jax_rules",
             "imported.torch_rules",
             "imported.onnx_rules",
+            "imported.stablehlo_rules",
             "onnx",
+            "stablehlo",
         ),
     ),
 }

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp, SymbolRefAttr
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp, SymbolRefAttr, UnregisteredOp
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
@@ -105,9 +105,7 @@ class FunctionReader:
             name, tuple(inputs), tuple(live_nodes(nodes, outputs)), outputs, at.location
         )
 
-    def _read_op(
-        self, op: Operation, values: Values, nodes: list[ForeignNode], depth: int
-    ) -> None:
+    def _read_op(self, op: Operation, values: Values, nodes: list[ForeignNode], depth: int) -> None:
         constant = _constant(op)
         if constant is not None:
             values[op.results[0]] = constant
@@ -128,13 +126,17 @@ class FunctionReader:
         operands = tuple(values[o] for o in (*op.operands, *captured))
         hint = op.results[0].name_hint if op.results else None
         nodes.append(
-            ForeignNode(op.name, operands, results, params, op.location, tuple(graphs),
+            ForeignNode(_name(op), operands, results, params, op.location, tuple(graphs),
                         variable=hint, refused=_refused(op))
         )  # fmt: skip
 
 
+def _name(op: Operation) -> str:
+    return op.op_name.data if isinstance(op, UnregisteredOp) else op.name
+
+
 def _short(op: Operation) -> str:
-    return op.name.partition(".")[2].replace(".", "_")
+    return _name(op).partition(".")[2].replace(".", "_")
 
 
 def _captured(op: Operation) -> list[SSAValue]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,18 +11,20 @@ from xdsl.dialects.builtin import ModuleOp
 
 from gradir.api import Module
 from gradir.argument_checks import require
-from gradir.errors import ParseError
+from gradir.errors import GradirError, ParseError
 from gradir.frontends.imported.check import require_replayable
 from gradir.frontends.imported.errors import ImportedProgramError
-from gradir.frontends.imported.graph import ForeignGraph
+from gradir.frontends.imported.graph import ForeignGraph, ForeignNode
 from gradir.frontends.imported.replay import Replay
 from gradir.frontends.imported.stablehlo_rules.table import STABLEHLO
 from gradir.frontends.stablehlo.graphs import FunctionReader
 from gradir.frontends.tracing.source_locations import place_of_user, public, refusal
 from gradir.frontends.tracing.spec import Spec
 from gradir.frontends.tracing.trace import traced
+from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.transforms.custom_derivatives import CustomVjp
 from gradir.packages import MissingPackage, package
+from gradir.registry import make_context
 from gradir.text.parser import parse_module
 
 _LOST = (
@@ -33,10 +36,10 @@ _LOST = (
 @public
 def load(
     text_or_path: str | os.PathLike[str],
-    function: str | None = None,
+    entry: str | None = None,
     trust_derivatives: bool = False,
 ) -> Module:
-    """A function of a StableHLO module, by default @main or the only one, as a module of gradir.
+    """A function of a StableHLO module as a module of gradir: `entry`, or @main, or the only one.
 
     The text, or the file of a path, is in MLIR's generic form; with jaxlib installed also in the
     pretty one. Functions that it calls are a part of it. A program has lost the derivatives that
@@ -44,12 +47,18 @@ def load(
     `trust_derivatives` states that there were none. ImportedProgramError names all ops and
     elements that cannot be imported, with their places; ParseError a fault of the text.
     """
-    require("function", function, str | None, "the name of a function")
+    require("entry", entry, str | None, "the name of a function")
     require("trust_derivatives", trust_derivatives, bool, "a bool")
     text, file = _read(text_or_path)
-    reader = FunctionReader(parsed(text, file))
-    name = function or _only(reader, file)
-    module = ModuleOp([])
+    return load_module(parsed(text, file), entry, file, trust_derivatives)
+
+
+def load_module(
+    module: ModuleOp, entry: str | None, file: str, trust_derivatives: bool = False
+) -> Module:
+    """`load` of a module that was read."""
+    reader = FunctionReader(module)
+    name = entry or _only(reader, file)
     graph = reader.graph(name, reader.functions.get(name, module))
     require_replayable(graph, STABLEHLO)
     return _traced(graph, trust_derivatives)
@@ -69,13 +78,15 @@ def _read(given: str | os.PathLike[str]) -> tuple[str, str]:
 
 def parsed(text: str, file: str) -> ModuleOp:
     """The module of a text; what is not in generic form is read by jaxlib, if that is there."""
+    # ops of other dialects are named with all that cannot be imported
+    context = make_context(allow_unregistered=True)
     try:
-        return parse_module(text, file)
+        return parse_module(text, file, context)
     except ParseError as error:
         generic = _generic(text)
         if generic is None:
             raise _with_hint(error) from None
-    return parse_module(generic, file)
+    return parse_module(generic, file, context)
 
 
 def _with_hint(error: ParseError) -> ParseError:
@@ -115,13 +126,27 @@ def _only(reader: FunctionReader, file: str) -> str:
 
 def _traced(graph: ForeignGraph, trusted: bool) -> Module:
     def run(*arrays: Any) -> Any:
-        made = Replay(STABLEHLO).inside(graph, arrays)
+        made = _Replay(STABLEHLO).inside(graph, arrays)
         return made[0] if len(made) == 1 else tuple(made)
 
     run.__name__ = graph.name
     specs = [Spec(v.type.shape, v.type.dtype) for v in graph.inputs]
     function, orders = (run, 2) if trusted else (_without_derivative(run), 0)
     return traced("load", function, specs, place=place_of_user(), orders=orders).module
+
+
+class _Replay(Replay):
+    """A replay of a text that nobody verified: what a rule stumbles over is a fault of the text."""
+
+    def results(self, node: ForeignNode, operands: Sequence[Tracer]) -> list[Tracer]:
+        try:
+            return super().results(node, operands)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            if isinstance(error, GradirError):
+                raise
+            raise refusal(
+                f"{node.op}: it is not valid StableHLO: {error}", ImportedProgramError
+            ) from None
 
 
 def _without_derivative(run: Any) -> Any:

@@ -34,6 +34,4 @@ _refuse(
     "it is no op of today's StableHLO",
     *("broadcast", "einsum", "torch_index_select", "unary_einsum"),
 )
-_refuse(
-    "there is no rule for it", "batch_norm_grad", "batch_norm_inference", "batch_norm_training"
-)
+_refuse("there is no rule for it", "batch_norm_grad", "batch_norm_inference", "batch_norm_training")

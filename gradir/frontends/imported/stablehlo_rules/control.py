@@ -63,7 +63,7 @@ def _mapped(call: Any, *operands: Any) -> Any:
     xs, captured = _parts(call, operands)
     [graph] = call.graphs
     shape = call.type.shape
-    if not xs or is_bool(element(xs[0])) and not xs[0].size:
+    if not xs or (is_bool(element(xs[0])) and not xs[0].size):
         raise refusal(f"{call.op}: an array with elements expected")
     function = call.replay.function(graph)
 

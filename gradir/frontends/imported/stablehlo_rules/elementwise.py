@@ -29,12 +29,21 @@ _SAME = {
 for _name, _theirs in _SAME.items():
     RULES.rule(f"stablehlo.{_name}")(shared(_theirs))
 
+_OF_CHLO = {
+    "acos": "acos", "acosh": "acosh", "asin": "asin", "asinh": "asinh", "atan": "atan",
+    "atanh": "atanh", "bessel_i1e": "bessel_i1e", "cosh": "cosh", "digamma": "digamma",
+    "erf": "erf", "erf_inv": "erf_inv", "erfc": "erfc", "lgamma": "lgamma",
+    "next_after": "nextafter", "polygamma": "polygamma", "sinh": "sinh", "square": "square",
+    "tan": "tan", "zeta": "zeta",
+}  # fmt: skip
+for _name, _theirs in _OF_CHLO.items():
+    RULES.rule(f"chlo.{_name}")(shared(_theirs))
+
 RULES.rule("stablehlo.round_nearest_afz")(shared("round", lambda call: {"rounding_method": 0}))
 RULES.rule("stablehlo.round_nearest_even")(shared("round", lambda call: {"rounding_method": 1}))
+_PRECISION = ("exponent_bits", "mantissa_bits")
 RULES.rule("stablehlo.reduce_precision")(
-    shared("reduce_precision", lambda call: {
-        name: integer(call, name) for name in ("exponent_bits", "mantissa_bits")
-    })  # fmt: skip
+    shared("reduce_precision", lambda call: {name: integer(call, name) for name in _PRECISION})
 )
 
 _OF_BOOLS = {"add": op.logical_or, "multiply": op.logical_and, "maximum": op.logical_or,

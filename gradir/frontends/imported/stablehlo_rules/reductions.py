@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import re
+from math import prod
+from types import SimpleNamespace
 from typing import Any
+
+import numpy as np
 
 import gradir.frontends.functions.numpy as gnp
 from gradir.dialects.base.shapes import is_bool, is_float
 from gradir.frontends.functions.array_ops import op
+from gradir.frontends.imported.jax_rules.bits import rank_of
 from gradir.frontends.imported.jax_rules.table import JAX
 from gradir.frontends.imported.stablehlo_rules.attributes import (
     fields,
@@ -18,10 +23,17 @@ from gradir.frontends.imported.stablehlo_rules.attributes import (
     shared,
     word,
 )
-from gradir.frontends.imported.stablehlo_rules.combiners import combiner_of
+from gradir.frontends.imported.stablehlo_rules.combiners import (
+    SortKey,
+    combiner_of,
+    direction_of,
+    joined_by,
+    key_of,
+)
 from gradir.frontends.imported.table import RuleTable
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracing import element
+from gradir.frontends.transforms.vmap import vmap
 
 RULES = RuleTable("StableHLO")
 
@@ -104,49 +116,87 @@ def _with_start(kind: str, made: Any, start: Any) -> Any:
     return (_JOIN | _BITS)[kind](made, given)
 
 
-@RULES.rule("stablehlo.reduce", note="of one array by a sum, product, extreme, and, or, xor")
+@RULES.rule(
+    "stablehlo.reduce", note="other programs than those of two numbers join neighbours in pairs"
+)
 def _reduced(call: Any, *operands: Any) -> Any:
-    if len(call.results) != 1:
-        raise refusal(f"{call.op}: one array expected, got {len(call.results)}")
-    x, start = operands[:2]
-    kind = _of_bools(combiner_of(call, call.graphs[0]), x)
-    axes = integers(call, "dimensions")
+    count, axes = len(call.results), integers(call, "dimensions")
+    xs, starts, captured = operands[:count], operands[count : 2 * count], operands[2 * count :]
+    if not xs[0].size:
+        return [gnp.broadcast_to(s, t.shape) for s, t in zip(starts, call.results, strict=True)]
+    kind = joined_by(call.graphs[0], call.params["captured"])
+    if count > 1 or kind in (None, "set"):
+        return _folded(call, xs, starts, captured, axes)
+    [x], [start] = xs, starts
+    kind = _of_bools(kind, x)
     if not axes:
         return _with_start(kind, x, start)
-    if not x.size:
-        return gnp.broadcast_to(start, call.type.shape)
     call.op, call.params = _REDUCE[kind], {"axes": axes}
     return _with_start(kind, JAX.rules[call.op](call, x), start)
 
 
-_WINDOWS = {"add": "reduce_window_sum", "maximum": "reduce_window_max",
-            "minimum": "reduce_window_min"}  # fmt: skip
+def _folded(call: Any, xs: Any, starts: Any, captured: Any, axes: list[int]) -> list[Any]:
+    """Neighbours joined by the op's program until one is left, then the starts with it."""
+    kept = [d for d in range(xs[0].ndim) if d not in axes]
+    shape = [xs[0].shape[d] for d in kept]
+    lines = [gnp.reshape(gnp.permute_dims(x, [*axes, *kept]), (-1, prod(shape))) for x in xs]
+    join = _vectorized(call, captured)
+    while lines[0].shape[0] > 1:
+        count = lines[0].shape[0] // 2 * 2
+        made = join([x[0:count:2] for x in lines], [x[1:count:2] for x in lines])
+        rest = [x[count:] for x in lines]
+        lines = [
+            op.concat([m, r], axis=0) if r.shape[0] else m for m, r in zip(made, rest, strict=True)
+        ]
+    first = [gnp.broadcast_to(s, x.shape) for s, x in zip(starts, lines, strict=True)]
+    return [gnp.reshape(made, shape) for made in join(first, lines)]
 
 
-@RULES.rule("stablehlo.reduce_window", note="of one array by a sum or an extreme")
+def _vectorized(call: Any, captured: Any) -> Any:
+    """The op's program on pairs of arrays, element by element."""
+    function = call.replay.function(call.graphs[0])
+
+    def on_one(*ones: Any) -> Any:
+        return tuple(function(*captured, *ones))
+
+    def join(left: Any, right: Any) -> list[Any]:
+        shape = left[0].shape
+        flat = [gnp.reshape(x, -1) for x in (*left, *right)]
+        return [gnp.reshape(made, shape) for made in vmap(on_one)(*flat)]
+
+    return join
+
+
+_NAMES = {"add": "add", "multiply": "mul", "maximum": "max", "minimum": "min"}
+
+
+@RULES.rule("stablehlo.reduce_window", note="of one array by a sum, a product or an extreme")
 def _window_reduced(call: Any, *operands: Any) -> Any:
     if len(call.results) != 1:
         raise refusal(f"{call.op}: one array expected, got {len(call.results)}")
     x, start = operands[:2]
     kind, rank = combiner_of(call, call.graphs[0]), x.ndim
-    if kind not in _WINDOWS or is_bool(element(x)):
-        raise refusal(f"{call.op}: windows of numbers by a sum or an extreme expected, got {kind}")
+    if kind not in _NAMES or is_bool(element(x)):
+        raise refusal(
+            f"{call.op}: windows of numbers by a sum, a product or an extreme expected, got {kind}"
+        )
+    joining = SimpleNamespace(op=_NAMES[kind])
     params = {
+        "jaxpr": SimpleNamespace(nodes=[joining], inputs=(0, 1)),
         "window_dimensions": integers(call, "window_dimensions"),
         "window_strides": integers(call, "window_strides", [1] * rank),
         "base_dilation": integers(call, "base_dilations", [1] * rank),
         "window_dilation": integers(call, "window_dilations", [1] * rank),
         "padding": pairs(call, "padding", rank),
     }
-    made = shared(_WINDOWS[kind], lambda call: params)(call, x)
-    return _with_start(kind, made, start)
+    return shared("reduce_window", lambda call: params)(call, x, start)
 
 
 @RULES.rule("stablehlo.select_and_scatter", note="sums at extremes")
 def _scattered_to_extremes(call: Any, x: Any, source: Any, start: Any) -> Any:
     selecting, joining = call.graphs
     rank = x.ndim
-    direction = _direction(call, selecting, [(0, 1)])
+    direction = direction_of(selecting, call.params["captured"])
     if combiner_of(call, joining) != "add" or direction not in ("GE", "LE"):
         raise refusal(f"{call.op}: sums at the first largest or smallest elements are there")
     params = {
@@ -159,55 +209,34 @@ def _scattered_to_extremes(call: Any, x: Any, source: Any, start: Any) -> Any:
     return made + gnp.broadcast_to(start, made.shape)
 
 
-def _direction(call: Any, graph: Any, orders: list[tuple[int, int]]) -> str:
-    """How a region compares two of its arguments, and nothing else; "" for another program."""
-    inputs = graph.inputs[call.params["captured"] :]
-    if len(graph.nodes) != 1 or graph.nodes[0].op != "stablehlo.compare":
-        return ""
-    [node] = graph.nodes
-    for first, second in orders:
-        if node.operands == (inputs[first], inputs[second]) and graph.outputs == node.results:
-            direction = node.params["comparison_direction"].text.data
-            kind = node.params.get("compare_type")
-            is_total = kind is not None and kind.text.data == "TOTALORDER"
-            return direction + ("_TOTAL" if is_total else "")
-    return ""
-
-
-@RULES.rule("stablehlo.sort", note="by one array, ascending or descending, in the total order")
+@RULES.rule("stablehlo.sort", note="by one array, ascending or descending")
 def _sorted(call: Any, *xs: Any) -> Any:
-    count = len(call.results)
+    count, [graph] = len(call.results), call.graphs
     axis = integer(call, "dimension", -1) % max(xs[0].ndim, 1)
-    [graph] = call.graphs
-    for key in range(count):
-        order = _direction(call, graph, [(2 * key, 2 * key + 1)])
-        if order and _is_order(order, xs[key]):
-            return _in_order(xs[:count], key, axis, order.startswith("GT"))
-    raise refusal(f"{call.op}: a comparison of one array's elements expected, floats in TOTALORDER")
+    found = key_of(graph, call.params["captured"])
+    if found is None or not (found.is_total or not is_float(element(xs[found.key]))):
+        raise refusal(
+            f"{call.op}: a comparison of one array's elements expected, floats in TOTALORDER"
+        )
+    return _in_order(xs[:count], found, axis)
 
 
-def _is_order(order: str, x: Any) -> bool:
-    return order in ("LT_TOTAL", "GT_TOTAL") or (
-        not is_float(element(x)) and order in ("LT", "GT")
-    )
-
-
-def _in_order(xs: Any, key: int, axis: int, descending: bool) -> list[Any]:
+def _in_order(xs: Any, found: SortKey, axis: int) -> list[Any]:
     if not xs[0].size:
         return list(xs)
-    given = xs[key]
+    given = xs[found.key]
     if is_float(element(given)):
-        given = _ranks(given)
+        given = gnp.where(op.equal(given, 0), 0, given) if "zero" in found.canonical else given
+        given = gnp.where(op.isnan(given), np.nan, given) if "nan" in found.canonical else given
+        given = rank_of(given)
     given = gnp.astype(given, "uint8") if is_bool(element(given)) else given
-    order = op.argsort(given, axis=axis, descending=descending or None)
+    order = op.argsort(given, axis=axis, descending=found.descending or None)
     return [gnp.take_along_axis(x, order, axis) for x in xs]
 
 
-def _ranks(x: Any) -> Any:
-    """Integers in the total order of floats."""
-    from gradir.frontends.imported.jax_rules.bits import rank_of
-
-    return rank_of(x)
+@RULES.rule("chlo.top_k")
+def _top(call: Any, x: Any) -> Any:
+    return shared("top_k", lambda call: {"k": integer(call, "k")})(call, x)
 
 
 # Factorizations.

@@ -32,9 +32,7 @@ RULES.rule("stablehlo.broadcast_in_dim")(
 RULES.rule("stablehlo.reshape")(shared("reshape"))
 RULES.rule("stablehlo.transpose")(shared("transpose", _listed("permutation")))
 RULES.rule("stablehlo.reverse")(shared("rev", _listed("dimensions")))
-RULES.rule("stablehlo.slice")(
-    shared("slice", _listed("start_indices", "limit_indices", "strides"))
-)
+RULES.rule("stablehlo.slice")(shared("slice", _listed("start_indices", "limit_indices", "strides")))
 RULES.rule("stablehlo.dynamic_slice")(shared("dynamic_slice", _listed("slice_sizes")))
 RULES.rule("stablehlo.dynamic_update_slice")(shared("dynamic_update_slice"))
 RULES.rule("stablehlo.concatenate")(

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp, SymbolRefAttr, UnregisteredOp
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp, UnregisteredOp
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
@@ -111,7 +111,7 @@ class FunctionReader:
             values[op.results[0]] = constant
             return
         captured = [v for v in _captured(op) if isinstance(values[v], ForeignValue)]
-        constants = {v: o for v, o in values.items() if isinstance(o, ForeignConstant)}
+        constants: Values = {v: o for v, o in values.items() if isinstance(o, ForeignConstant)}
         regions = [r.first_block for r in op.regions]
         graphs = [
             self._graph(_short(op), block, constants, captured, depth + 1, op)
@@ -120,7 +120,7 @@ class FunctionReader:
         ]
         params: dict[str, Any] = {**op.attributes, **op.properties, "captured": len(captured)}
         if isinstance(op, CallOp):
-            graphs = [self.graph(cast(SymbolRefAttr, op.callee).string_value(), op)]
+            graphs = [self.graph(op.callee.string_value(), op)]
         results = tuple(ForeignValue(foreign_type(r.type)) for r in op.results)
         values.update(zip(op.results, results, strict=True))
         operands = tuple(values[o] for o in (*op.operands, *captured))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, DenseIntOrFPElementsAttr, IntegerAttr
 
@@ -36,9 +36,9 @@ def integers(call: Any, name: str, default: list[int] | None = None) -> list[int
     if value is None and default is not None:
         return default
     if isinstance(value, DenseArrayBase):
-        return [int(cast(int, n)) for n in value.get_values()]
+        return [int(n) for n in value.get_values()]
     if isinstance(value, DenseIntOrFPElementsAttr):
-        return [int(cast(int, n)) for n in value.get_values()]
+        return [int(n) for n in value.get_values()]
     raise refusal(f"{call.op}: {name} must be a list of numbers, got {value}")
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 import gradir.frontends.functions.numpy as gnp
 from gradir.dialects.base.shapes import is_bool, is_float
 from gradir.frontends.functions.array_ops import op
@@ -31,7 +33,7 @@ for _name, _theirs in _SAME.items():
 
 _OF_CHLO = {
     "acos": "acos", "acosh": "acosh", "asin": "asin", "asinh": "asinh", "atan": "atan",
-    "atanh": "atanh", "bessel_i1e": "bessel_i1e", "cosh": "cosh", "digamma": "digamma",
+    "atanh": "atanh", "bessel_i1e": "bessel_i1e", "cosh": "cosh",
     "erf": "erf", "erf_inv": "erf_inv", "erfc": "erfc", "lgamma": "lgamma",
     "next_after": "nextafter", "polygamma": "polygamma", "sinh": "sinh", "square": "square",
     "tan": "tan", "zeta": "zeta",
@@ -90,3 +92,10 @@ def _power(call: Any, x: Any, y: Any) -> Any:
     made = op.pow(x, exponent)
     is_fraction = op.logical_and(op.less(y, 0), op.not_equal(op.abs(x), 1))
     return gnp.where(is_fraction, 0, made)
+
+
+@RULES.rule("chlo.digamma", note="nan at 0 and at negative integers")
+def _digamma(call: Any, x: Any) -> Any:
+    made = shared("digamma")(call, x)
+    is_pole = op.logical_and(op.less_equal(x, 0), op.equal(x, op.floor(x)))
+    return gnp.where(is_pole, np.nan, made)

@@ -8,10 +8,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from xdsl.dialects.builtin import i64
 
 import gradir.frontends.functions.numpy as gnp
-from gradir.dialects.base.shapes import is_bool, is_float
+from gradir.dialects.base.shapes import byte_size, is_bool, is_float
 from gradir.frontends.functions.array_ops import op
+from gradir.frontends.functions.promotion import converted
 from gradir.frontends.imported.jax_rules.bits import rank_of
 from gradir.frontends.imported.jax_rules.table import JAX
 from gradir.frontends.imported.stablehlo_rules.attributes import (
@@ -32,6 +34,7 @@ from gradir.frontends.imported.stablehlo_rules.combiners import (
 )
 from gradir.frontends.imported.table import RuleTable
 from gradir.frontends.tracing.source_locations import refusal
+from gradir.frontends.tracing.spec import ELEMENTS
 from gradir.frontends.tracing.tracing import element
 from gradir.frontends.transforms.vmap import vmap
 
@@ -205,7 +208,14 @@ def _scattered_to_extremes(call: Any, x: Any, source: Any, start: Any) -> Any:
         "padding": pairs(call, "padding", rank),
         "select_prim": type("Select", (), {"name": direction.lower()}),
     }
+    kind = element(x)
+    if not is_float(kind):
+        # the rule is a derivative, which floats have; these are exact up to 32 bits
+        if is_bool(kind) or byte_size(kind) > 4:
+            raise refusal(f"{call.op}: floats, or integers of up to 32 bits, expected, got {kind}")
+        source, x = gnp.astype(source, "float64"), gnp.astype(x, "float64")
     made = shared("select_and_scatter_add", lambda call: params)(call, source, x)
+    made = converted(converted(made, i64) if not is_float(kind) else made, kind)
     return made + gnp.broadcast_to(start, made.shape)
 
 
@@ -236,7 +246,11 @@ def _in_order(xs: Any, found: SortKey, axis: int) -> list[Any]:
 
 @RULES.rule("chlo.top_k")
 def _top(call: Any, x: Any) -> Any:
-    return shared("top_k", lambda call: {"k": integer(call, "k")})(call, x)
+    """The first of the total order, descending: nans by their signs."""
+    k, kind = integer(call, "k"), ELEMENTS[call.results[1].dtype]
+    ranks = rank_of(x) if is_float(element(x)) else x
+    places = op.argsort(ranks, axis=-1, descending=True)[..., :k]
+    return [gnp.take_along_axis(x, places, -1), converted(places, kind)]
 
 
 # Factorizations.

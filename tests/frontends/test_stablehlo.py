@@ -279,3 +279,19 @@ def test_what_is_no_text_is_refused(tmp_path: Path) -> None:
         load("func.func @a() {\nfunc.return\n}\nfunc.func @b() {\nfunc.return\n}")
     with pytest.raises(ImportedProgramError, match="no function @c with a body"):
         load("func.func @a() {\nfunc.return\n}", entry="c")
+
+
+def test_no_memory_is_taken_for_sizes_that_a_text_names() -> None:
+    large = "tensor<1099511627776xi64>"
+    text = function(
+        f"""
+  %k = "stablehlo.iota"() {{iota_dimension = 0 : i64}} : () -> {large}
+  %j = "stablehlo.reshape"(%k) : ({large}) -> tensor<1099511627776x1xi64>
+  %y = "stablehlo.gather"(%x, %j) {{dimension_numbers = #stablehlo.gather<
+    collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>,
+    slice_sizes = array<i64: 1>}} : ({large}, tensor<1099511627776x1xi64>) -> {large}
+  func.return %y : {large}""",
+        f"%x: {large}",
+        large,
+    )
+    assert "array.take" in str(load(text))

@@ -74,6 +74,7 @@ docs: $(INSTALLED) ## Write the op reference anew and run the code in README.md 
 	$(RUN) -m gradir.tools.gen_numpy_page
 	$(RUN) -m gradir.tools.gen_loops_page
 	$(RUN) -m gradir.tools.gen_imported_pages
+	$(RUN) -m gradir.tools.gen_stablehlo_page
 	$(RUN) -m gradir.tools.gen_proofs_page
 	$(RUN) -m gradir.tools.gen_decisions_index
 	$(RUN) -m gradir.tools.gen_house_map

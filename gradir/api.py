@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from gradir.profiling.run import profiled
     from gradir.runtime.constant_arrays import arrays_of
     from gradir.runtime.executable import Executable
+    from gradir.stablehlo.to_stablehlo import to_stablehlo
     from gradir.text.parser import parse_module
 else:
     text_cell = lazy_function("gradir.explore.cells", "text_cell")
@@ -60,6 +61,7 @@ else:
     arrays_of = lazy_function("gradir.runtime.constant_arrays", "arrays_of")
     lift_constants = lazy_function("gradir.passes.training.lift_constants", "lift_constants")
     parse_module = lazy_function("gradir.text.parser", "parse_module")
+    to_stablehlo = lazy_function("gradir.stablehlo.to_stablehlo", "to_stablehlo")
     train_step = lazy_function("gradir.compiler.measured_step", "train_step")
     vmap = lazy_function("gradir.passes.batch.vmap", "vmap")
 
@@ -301,6 +303,17 @@ class Module:
         origin = self._provenance.after(names, copy)
         past = self._lineage.after(*map(step_of_pass, passes.passes))
         return Module(copy, self._sources, origin, lineage=past)
+
+    def to_stablehlo(self, function: str | None = None) -> str:
+        """The functions on tensors as StableHLO, MLIR text that jaxlib and IREE read.
+
+        With `function` that one alone, under the name @main. Numbers are tensors of rank 0, a tape
+        is a tensor for each column and a count. An index out of range is clamped there, as
+        StableHLO has no errors at run time. Raises PassError that names every op without a form.
+        """
+        require("function", function, str | None, "the name of a function")
+        with gradir_errors(self._sources), paused_gc():
+            return program_text(to_stablehlo(self._op.clone(), function)) + "\n"
 
     def explore(
         self, function: str | None = None, *arrays: Any, threads: int | None = None

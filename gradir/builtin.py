@@ -20,6 +20,7 @@ DIALECTS: dict[str, str] = {
     "grad": "gradir.dialects.grad.dialect:Grad",
     "comm": "gradir.dialects.comm:Comm",
     "loopnest": "gradir.dialects.loopnest.loopnest:Loopnest",
+    "stablehlo": "gradir.stablehlo.dialect:StableHlo",
 }
 """gradir's own dialects: name to `module:Dialect object`."""
 
@@ -60,6 +61,7 @@ PASSES: dict[str, str] = {
     "gradir-split-complex": "gradir.passes.cleanup.split_complex:SplitComplexPass",
     "gradir-stages": "gradir.compiler.stage_passes:StagesPass",
     "gradir-sum-slices": "gradir.passes.lower.sum_slices:SumSlicesPass",
+    "gradir-to-stablehlo": "gradir.stablehlo.to_stablehlo:ToStablehloPass",
     "gradir-train-step": "gradir.compiler.measured_step:MeasuredTrainStepPass",
     "gradir-verify": "gradir.passes.verify.verify:VerifyPass",
 }

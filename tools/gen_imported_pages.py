@@ -1,4 +1,4 @@
-"""Writes the tables of docs/jax.md, torch.md and onnx.md: each op, and why it is not there.
+"""Writes the tables of docs/jax.md and others: each op, and why it is not there.
 
 Run by `make docs`, from the tables of gradir/frontends/imported. The text before the marker is
 written by hand.
@@ -13,6 +13,7 @@ from pathlib import Path
 
 from gradir.frontends.imported.jax_rules.table import JAX
 from gradir.frontends.imported.onnx_rules.table import ONNX
+from gradir.frontends.imported.stablehlo_rules.table import STABLEHLO
 from gradir.frontends.imported.table import RuleTable
 from gradir.frontends.imported.torch_rules.table import TORCH
 
@@ -65,6 +66,7 @@ PAGES = (
     ImportedPage("jax.md", JAX, "primitive", "primitives"),
     ImportedPage("torch.md", TORCH, "op", "ops"),
     ImportedPage("onnx.md", ONNX, "operator", "operators", "tests/peers/onnx_refused.txt"),
+    ImportedPage("stablehlo-in.md", STABLEHLO, "op", "ops"),
 )
 
 

@@ -351,7 +351,7 @@ def test_registry_is_complete() -> None:
     defined: set[str] = set()
     assert gradir.__file__ is not None
     folder = Path(gradir.__file__).parent
-    rooms = [folder / name for name in ("passes", "codegen", "compiler")]
+    rooms = [folder / name for name in ("passes", "codegen", "compiler", "stablehlo")]
     files = [*folder.glob("*.py"), *(file for room in rooms for file in room.rglob("*.py"))]
     for file in files:
         parents = file.relative_to(folder.parent).parent.parts
@@ -452,7 +452,8 @@ def nn_universe() -> Universe:
 
 def test_universe_in_xdsl_tools(monkeypatch: pytest.MonkeyPatch) -> None:
     """With the entry point, xDSL's tools know gradir's names."""
-    assert set(universe.GRADIR_UNIVERSE.all_dialects) == {"array", "nn", "grad", "comm", "loopnest"}
+    ours = {"array", "nn", "grad", "comm", "loopnest", "stablehlo"}
+    assert set(universe.GRADIR_UNIVERSE.all_dialects) == ours
     install(monkeypatch, gradir=lambda: universe.COURTEOUS_UNIVERSE)
     everything = Universe.get_multiverse()
     assert {"array", "nn", "grad", "loopnest", "arith"} <= everything.all_dialects.keys()

@@ -169,8 +169,8 @@ GRADIR_ROOMS = (
         "universe",
     ),
     *("packages", "plugins", "registry", "symbols", "long_compilations"),
-    *("cache", "text", "codegen", "runtime", "interpreter", "validation", "compiler", "explain"),
-    *("profiling", "explore", "api"),
+    *("cache", "text", "codegen", "runtime", "interpreter", "validation", "compiler", "stablehlo"),
+    *("explain", "profiling", "explore", "api"),
     *(
         "frontends",
         "aot",
@@ -288,7 +288,9 @@ ROOMS = {
             "imported.jax_rules",
             "imported.torch_rules",
             "imported.onnx_rules",
+            "imported.stablehlo_rules",
             "onnx",
+            "stablehlo",
         ),
     ),
 }

@@ -55,7 +55,7 @@ class Replay:
         for node in graph.nodes:
             with _about(node):
                 given = [_value(values, operand) for operand in node.operands]
-                for value, made in zip(node.results, self._results(node, given), strict=True):
+                for value, made in zip(node.results, self.results(node, given), strict=True):
                     values[id(value)] = made
         return [_value(values, output) for output in graph.outputs]
 
@@ -87,7 +87,8 @@ class Replay:
 
         return function
 
-    def _results(self, node: ForeignNode, operands: Sequence[Tracer]) -> list[Tracer]:
+    def results(self, node: ForeignNode, operands: Sequence[Tracer]) -> list[Tracer]:
+        """The results of an op by its rule, of the types that the other system says."""
         rule = self.table.rules[node.op]
         found = rule(ForeignCall(node, self), *operands)
         results: list[Any] = list(found) if isinstance(found, (tuple, list)) else [found]

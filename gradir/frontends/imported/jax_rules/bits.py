@@ -60,10 +60,10 @@ def _unsigned(x: Any) -> Any:
 @RULES.rule("eq_to", "lt_to", "le_to", note="the order of all floats: -0 before 0, nan last")
 def _in_order(call: Any, x: Any, y: Any) -> Any:
     compare = {"eq_to": op.equal, "lt_to": op.less, "le_to": op.less_equal}[call.op]
-    return compare(*(_rank(each) if is_float(element(each)) else each for each in (x, y)))
+    return compare(*(rank_of(each) if is_float(element(each)) else each for each in (x, y)))
 
 
-def _rank(x: Any) -> Any:
+def rank_of(x: Any) -> Any:
     """Integers in the order of floats."""
     width = 8 * byte_size(element(x))
     bits = gnp.astype(bits_of(x), f"int{width}")

@@ -26,6 +26,9 @@ from gradir.frontends.tracing.values import value_of
 
 RULES = RuleTable("JAX")
 
+MOST_KNOWN = 1 << 20
+"""The most indices whose values are looked at: a text can ask for more than there is memory."""
+
 
 @dataclass
 class _Places:
@@ -90,7 +93,7 @@ def _places(
     wide = converted(indices, i64)
     for k, d in enumerate(axes):
         start, last = wide[..., k], extents[d] - sizes[d]
-        known = value_of(start)
+        known = value_of(start) if start.size <= MOST_KNOWN else None
         if known is None or ((known < 0) | (known > last)).any():
             if mode == "drop":
                 is_in = op.logical_and(op.greater_equal(start, 0), op.less_equal(start, last))

@@ -8,6 +8,7 @@ import numpy as np
 
 import gradir.frontends.functions.numpy as gnp
 from gradir.frontends.functions.array_ops import op
+from gradir.frontends.imported.jax_rules.indexing import MOST_KNOWN
 from gradir.frontends.imported.table import RuleTable
 from gradir.frontends.scipy.gammas import LAST_ORDER
 from gradir.frontends.scipy.special import BY_NAME
@@ -27,7 +28,7 @@ RULES.plain(
 @RULES.rule("polygamma")
 def _polygamma(call: Any, order: Any, x: Any) -> Any:
     """Of a known order; or of any by Hurwitz's zeta function."""
-    known = value_of(order)
+    known = value_of(order) if order.size <= MOST_KNOWN else None
     if known is not None and known.size:
         first = known.flat[0]
         if (known == first).all() and first == int(first) and 0 <= first <= LAST_ORDER:

@@ -1,0 +1,1 @@
+"""What the ops of StableHLO are in gradir: most are JAX's rules, with attributes as parameters."""

@@ -1,0 +1,1 @@
+"""Modules as StableHLO text: ops, conversion and the pass gradir-to-stablehlo."""

@@ -27,6 +27,7 @@ PURPOSES = {
     "onnx": "ONNX models in gradir (docs/onnx.md)",
     "scipy": "scipy.optimize with compiled gradients (docs/interop.md)",
     "mpi": "training on several processes (docs/cluster.md)",
+    "iree": "a compiler of StableHLO (docs/stablehlo.md)",
     "zig": "a linker for gradir-compile --linker (docs/ahead-of-time.md)",
 }
 """What the optional packages of users are for, by the extra that has them."""

@@ -45,8 +45,9 @@ def same(found: Any, wanted: Any) -> None:
         return
     assert isinstance(found, np.ndarray)
     assert found.dtype == wanted.dtype
+    wide = np.complex128 if found.dtype.kind == "c" else np.float64
     np.testing.assert_allclose(
-        found.astype(np.float64), np.asarray(wanted).astype(np.float64), rtol=1e-14, atol=1e-300
+        found.astype(wide), np.asarray(wanted).astype(wide), rtol=1e-14, atol=1e-300
     )
 
 

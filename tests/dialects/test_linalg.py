@@ -223,6 +223,50 @@ def test_places_of_the_largest(predicate: str, is_loop: bool) -> None:
     np.testing.assert_array_equal(place, last if is_loop else x.argmax(axis=1))
 
 
+@pytest.mark.parametrize("join", ["maximumf", "addf", "mulf"])
+def test_reductions_of_nothing(join: str) -> None:
+    """No iteration: what the output starts from."""
+    body = f"""  ^bb0(%x: f64, %z: f64):
+    %s = arith.{join} %x, %z : f64
+    linalg.yield %s : f64"""
+    text = generic(
+        "%a %b",
+        body,
+        kinds='"parallel", "reduction"',
+        maps=["(i, j) -> (i, j)", "(i, j) -> (i)"],
+        types="tensor<2x0xf64>; tensor<2xf64>",
+    )
+    module, start = gradir.parse(text), np.array([3.0, -1.0])
+    [found] = run_both(module, [np.ones((2, 0)), start])
+    np.testing.assert_array_equal(found, start)
+
+
+@pytest.mark.parametrize("join", ["andi", "ori", "addi", "muli", "maxsi", "xori"])
+def test_reductions_of_bits(join: str) -> None:
+    """A sum of one bit is its parity, and true is the least signed bit."""
+    body = f"""  ^bb0(%x: i1, %z: i1):
+    %s = arith.{join} %x, %z : i1
+    linalg.yield %s : i1"""
+    text = generic(
+        "%a %b",
+        body,
+        kinds='"parallel", "reduction"',
+        maps=["(i, j) -> (i, j)", "(i, j) -> (i)"],
+        types="tensor<8x3xi1>; tensor<8xi1>",
+    )
+    module = gradir.parse(text)
+    x = np.array(list(np.ndindex(2, 2, 2)), bool)
+    start = np.arange(8) % 3 == 0
+    [found], [expected] = run_both_bits(module, [x, start]), meaning(module, [x, start])
+    np.testing.assert_array_equal(found, expected)
+
+
+def run_both_bits(module: gradir.Module, arrays: Sequence[Array]) -> tuple[Array, ...]:
+    found = gradir.compile(module, "f")(*arrays)
+    np.testing.assert_array_equal(found[0], gradir.interpret(module, "f", *arrays)[0])
+    return found
+
+
 TRAINED = """
 func.func @f(%x: tensor<4x3xf64>, %w: tensor<3x2xf64>, %steps: index) -> f64 {
   %zero = arith.constant 0.0 : f64

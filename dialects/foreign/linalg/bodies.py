@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from xdsl.dialects import arith, cf, tensor
+from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import (
     AnyFloat,
     DenseIntOrFPElementsAttr,
@@ -164,11 +164,6 @@ def _block_of(ssa: SSAValue) -> Block | None:
 def _operands(op: Operation) -> Sequence[SSAValue]:
     """The operands that are numbers: a tensor that is read from is used as it is."""
     return list(op.indices) if isinstance(op, tensor.ExtractOp) else list(op.operands)
-
-
-def is_assertion(op: Operation) -> bool:
-    """Whether an op ends a program in MLIR where a condition does not hold."""
-    return isinstance(op, cf.AssertOp)
 
 
 def reads(body: Block, value: SSAValue) -> frozenset[BlockArgument]:

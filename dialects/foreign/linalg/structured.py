@@ -184,6 +184,8 @@ class Structured:
             every = range(len(self.extents))
             found = [tensors.compute(y) for y in self.yielded]
             return [self.placed(v, k, every) for k, v in enumerate(found)]
+        if not all(self.extents[d] for d in self.reduced):
+            return list(self.outputs)  # no iteration changes them
         reductions = [self.reduction(k) for k in range(len(self.yielded))]
         if all(reductions):
             return self._reduced([r for r in reductions if r is not None])
@@ -196,9 +198,8 @@ class Structured:
         op = value.owner
         if not isinstance(op, Operation) or op.parent is not self.body or len(op.operands) != 2:
             return None
-        combiner = COMBINERS.get(type(op))
-        if combiner is None and is_bool(value.type):
-            combiner = _OF_BOOLS.get(type(op))
+        # sums and orders of one bit are other functions
+        combiner = (_OF_BOOLS if is_bool(value.type) else COMBINERS).get(type(op))
         others = [o for o in op.operands if o is not own]
         if combiner is None or len(others) != 1:
             return None

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 from aot_harness import RUNNABLE, assert_same_bits
-from op_cases import CASES, ELEMENTS, OP_CLASSES, Case
-from op_programs import Batch, function, is_active
-from xdsl.dialects.builtin import ComplexType
+from op_cases import ELEMENTS, OP_CLASSES
+from op_programs import COMPLEX_OPS, Batch, first_real_case, function, is_active
 
 from gradir.aot.elf_library import write_library
 from gradir.aot.library import build_image
@@ -17,26 +16,15 @@ from gradir.aot.program import function_of_codes
 from gradir.codegen.text.target import target_of
 from gradir.compiler.compiler import native_code
 from gradir.compiler.pipeline import Machine
-from gradir.dialects.base.shapes import element_of, is_tensor
 from gradir.dialects.grad.lapack import FACTOR_OPS
 from gradir.runtime.native_code import loaded
 
 GROUPS = 6
 # Calls of functions in this process, which a library cannot make.
 CALLS = (*(op.name for op in FACTOR_OPS), "grad.cofactor")
-# Ops of complex numbers, which libraries refuse.
-COMPLEX = ("array.complex", "array.real", "array.imag", "array.conj", "array.fft")
-OPS = [
-    name for name in OP_CLASSES if not name.startswith("comm.") and name not in (*CALLS, *COMPLEX)
-]
-
-
-def is_real(case: Case) -> bool:
-    """Whether neither operands nor results are complex."""
-    arrays = case.arrays(ELEMENTS["float32"])
-    types = function(case, arrays, ELEMENTS["float32"]).function_type
-    every = [*types.inputs, *types.outputs]
-    return not any(isinstance(element_of(t), ComplexType) for t in every if is_tensor(t))
+# Libraries refuse complex numbers.
+LEFT = (*CALLS, *COMPLEX_OPS)
+OPS = [name for name in OP_CLASSES if not name.startswith("comm.") and name not in LEFT]
 
 
 @pytest.mark.parametrize("group", range(GROUPS))
@@ -44,7 +32,7 @@ def test_ops(group: int, tmp_path: Path) -> None:
     """The first case of each op, and its vjp, in f32, at one of the levels of this machine."""
     batch = Batch()
     for k, op in enumerate(OPS[group::GROUPS]):
-        case = next(c for c in CASES if c.op == op and is_real(c))
+        case = first_real_case(op)
         arrays = case.arrays(ELEMENTS["float32"])
         source = function(case, arrays, ELEMENTS["float32"], f"f{k}")
         batch.add(source, arrays, case.wrt, 1 if is_active(case) else 0)

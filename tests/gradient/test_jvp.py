@@ -28,11 +28,11 @@ def check_jvp(module: Module, arguments: Sequence[Array], wrt: Sequence[int], sm
     """The jvp of @f, against the vjp, and against differences where the function is smooth."""
     generator = np.random.default_rng(0)
     primal = gradir.interpret(module, "f", *arguments)
-    floating = [k for k, r in enumerate(primal) if r.dtype == np.float64]
+    floating = [k for k, r in enumerate(primal) if r.dtype in (np.float64, np.complex128)]
     if not all(np.isfinite(primal[k]).all() for k in floating):
         return  # the mean of nothing
-    tangents: list[Array] = [generator.uniform(-1, 1, arguments[k].shape) for k in wrt]
-    cts: list[Array] = [generator.uniform(-1, 1, primal[k].shape) for k in floating]
+    tangents = [numbers_like(arguments[k], generator) for k in wrt]
+    cts = [numbers_like(primal[k], generator) for k in floating]
     forward = module.gradient("f", wrt, mode="jvp")
     found = gradir.interpret(forward, "f_jvp", *arguments, *tangents)
     # NumPy's formula for an op that is taken apart rounds differently than its parts
@@ -57,8 +57,16 @@ def check_jvp(module: Module, arguments: Sequence[Array], wrt: Sequence[int], sm
         )
 
 
+def numbers_like(array: Array, generator: np.random.Generator) -> Array:
+    """Random numbers of an array's shape, complex ones for a complex array."""
+    parts = generator.uniform(-1, 1, (2, *array.shape))
+    is_complex = array.dtype == np.complex128
+    return np.asarray(parts[0] + 1j * parts[1] if is_complex else parts[0])
+
+
 def inner(xs: Sequence[Array], ys: Sequence[Array]) -> float:
-    return sum(float(np.sum(x * y)) for x, y in zip(xs, ys, strict=True))
+    """A change of the loss: of complex numbers the real part, without conjugation."""
+    return sum(float(np.real(np.sum(x * y))) for x, y in zip(xs, ys, strict=True))
 
 
 def moved(

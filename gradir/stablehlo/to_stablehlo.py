@@ -9,17 +9,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from gradir.compiler.pipeline import STAGES, Machine, run_stages
-from gradir.dialects.base.diagnostics import PassError
+from gradir.dialects.base.diagnostics import PassError, value_name
 from gradir.dialects.base.shapes import is_open
 from gradir.dialects.grad.custom_vjp import CustomVjpOp
 from gradir.dialects.grad.lapack import FACTOR_OPS
-from gradir.passes.analysis.call_graph import functions_by_name
+from gradir.passes.analysis.call_graph import functions_by_name, only_block
 from gradir.passes.analysis.region_flow import ops_within
 from gradir.passes.cleanup.inline import inline
 from gradir.stablehlo.convert import converted, refuse
@@ -77,7 +77,8 @@ def _refuse_all(module: ModuleOp) -> None:
     problems: list[tuple[str, Operation]] = []
     for op in module.ops:
         assert isinstance(op, FuncOp)
-        block = op.body.block
+        block = only_block(op)
+        problems += [(_of_buffer(v), op) for v in block.args if isinstance(v.type, MemRefType)]
         for arg in block.args:
             if is_open(arg.type):
                 text = f"@{op.sym_name.data}: shapes must be known, got {arg.type}"
@@ -85,7 +86,16 @@ def _refuse_all(module: ModuleOp) -> None:
         for inner in ops_within(block):
             if (why := REFUSED.get(inner.name)) is not None:
                 problems.append((f"{inner.name}: {why}", inner))
+            buffers = [v for v in inner.results if isinstance(v.type, MemRefType)]
+            problems += [(_of_buffer(v), inner) for v in buffers]
     refuse(problems)
+
+
+def _of_buffer(value: SSAValue) -> str:
+    what = value_name(value)
+    return (
+        f"{what}: values must be tensors or numbers, got {value.type}; convert before bufferization"
+    )
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from xdsl.traits import ConstantLike
 
 from gradir.dialects.base.diagnostics import PassError
 from gradir.dialects.base.interfaces import TensorOp
+from gradir.dialects.base.shapes import is_complex_tensor
 from gradir.dialects.base.slice_type import is_slices
 from gradir.dialects.base.value import Emitter
 from gradir.passes.analysis.edits import replace_results
@@ -26,6 +27,7 @@ def lower(module: ModuleOp) -> None:
         numbers = NumberNests(block)
         for op in list(block.ops):
             _require_no_slices(op)
+            _require_real(op)
             if numbers.take(op):
                 continue
             numbers.close_before(op)
@@ -41,6 +43,16 @@ def _require_no_slices(op: Operation) -> None:
             raise PassError(
                 f"{op.name}: row slices have no loop nest, got {value.type}; run "
                 "gradir-expand-slices first",
+                op,
+            )
+
+
+def _require_real(op: Operation) -> None:
+    for value in (*op.operands, *op.results):
+        if is_complex_tensor(value.type):
+            raise PassError(
+                f"{op.name}: loop nests are of real numbers, got {value.type}; run "
+                "gradir-split-complex first",
                 op,
             )
 

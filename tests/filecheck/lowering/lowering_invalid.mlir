@@ -76,3 +76,12 @@ func.func @f(%s: !grad.slices<4xf64, count = 2>) -> tensor<4xf64> {
   %y = grad.densify %s : !grad.slices<4xf64, count = 2> -> tensor<4xf64>
   func.return %y : tensor<4xf64>
 }
+
+// -----
+
+func.func @f(%x: tensor<3xf64>, %y: tensor<3xf64>) -> tensor<3xf64> {
+  // expected-error @+1 {{array.complex: loop nests are of real numbers, got tensor<3xcomplex<f64>>; run gradir-split-complex first}}
+  %z = array.complex %x, %y : tensor<3xf64>, tensor<3xf64> -> tensor<3xcomplex<f64>>
+  %i = array.imag %z : tensor<3xcomplex<f64>> -> tensor<3xf64>
+  func.return %i : tensor<3xf64>
+}

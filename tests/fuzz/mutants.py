@@ -26,7 +26,7 @@ from fuzz.mutations import mutated, pipeline
 from fuzz.outcome import Broken, Outcome, must_work
 from fuzz.worker import TooLong, at_most
 from gradir import GradirError, Module
-from gradir.dialects.base.shapes import element_of, is_scalar, is_static, is_tensor, shape_of
+from gradir.dialects.base.shapes import element_of, is_open, is_scalar, is_tensor, shape_of
 from gradir.dialects.base.value import SOURCE_ATTRIBUTE
 from gradir.errors import ExecutionError, gradir_errors
 from gradir.gc_pause import paused_gc
@@ -154,7 +154,7 @@ def _types(module: Module, name: str) -> Sequence[Attribute] | None:
             return None
     types: Sequence[Attribute] = function.function_type.inputs.data
     for t in types:
-        if not (is_scalar(t) or (is_tensor(t) and is_static(t) and prod(shape_of(t)) <= 2000)):
+        if not (is_scalar(t) or (is_tensor(t) and not is_open(t) and prod(shape_of(t)) <= 2000)):
             return None
     return types
 

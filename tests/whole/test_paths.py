@@ -75,16 +75,23 @@ NOT_PYTHON = {"gradir.numpy.X", "gradir.threads", "gradir.autograd_function"}
 
 
 def has_name(dotted: str) -> bool:
-    """Whether a name leads to a module, a class, a function or a method."""
+    """Whether a name leads to a module, a class, a function or a method.
+
+    What an optional package is needed for is taken to be there without it.
+    """
     found: Any = gradir
     path = "gradir"
     for part in dotted.split(".")[1:]:
         path = f"{path}.{part}"
         try:
             found = getattr(found, part)
+        except gradir.GradirError:
+            return True
         except AttributeError:
             try:
                 found = importlib.import_module(path)
+            except gradir.GradirError:
+                return True
             except ModuleNotFoundError:
                 return False
     return True

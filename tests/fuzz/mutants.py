@@ -144,7 +144,7 @@ def _types(module: Module, name: str) -> Sequence[Attribute] | None:
     """The types of the arguments, if the program is small and its types are types of arrays."""
     values = [v for op in module.op.walk() for v in op.results]
     if any(
-        is_tensor(v.type) and (not is_static(v.type) or prod(shape_of(v.type)) > RUN_ELEMENTS)
+        is_tensor(v.type) and (is_open(v.type) or prod(shape_of(v.type)) > RUN_ELEMENTS)
         for v in values
     ):
         return None

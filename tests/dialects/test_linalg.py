@@ -371,7 +371,35 @@ func.func @f(%x: tensor<3x4xf64>) -> (tensor<3x4xf64>, tensor<3xf64>) {{
         running = np.concatenate([np.full((3, 1), start), running[:, :-1]], axis=1)
     found = run_both(module, [x])
     np.testing.assert_allclose(found[0], running, rtol=1e-12)
-    np.testing.assert_allclose(found[1], kind.reduce(x, axis=1), rtol=1e-12)
+    np.testing.assert_allclose(found[1], running[:, -1], rtol=1e-12)
+
+
+@pytest.mark.parametrize("operands", ["%p, %p", "%q, %q"])
+def test_scans_of_other_bodies(operands: str) -> None:
+    text = f"""
+func.func @f(%x: tensor<3xf64>) -> tensor<3xf64> {{
+  %c = arith.constant 0.0 : f64
+  %a = tensor.empty() : tensor<3xf64>
+  %b = tensor.empty() : tensor<f64>
+  %s = linalg.fill ins(%c : f64) outs(%b : tensor<f64>) -> tensor<f64>
+  %r:2 = tm_tensor.scan dimension(0) inclusive(true) ins(%x : tensor<3xf64>)
+      outs(%a, %s : tensor<3xf64>, tensor<f64>) {{
+  ^bb0(%p: f64, %q: f64):
+    %t = arith.addf {operands} : f64
+    tm_tensor.yield %t : f64
+  }} -> tensor<3xf64>, tensor<f64>
+  func.return %r#0 : tensor<3xf64>
+}}"""
+    assert "tm_tensor.scan: expected a sum or a product" in refusal_of(text)
+
+
+def test_attributes_that_may_change_a_named_op() -> None:
+    text = named_program("matmul_transpose_a", 1, 1).text
+    text = text.replace("matmul_transpose_a", 'matmul_transpose_a {cast = "cast_unsigned"}')
+    assert "linalg.matmul_transpose_a: attribute cast is not known" in refusal_of(text)
+    text = text.replace("cast =", "mine.note =")
+    arrays = arrays_for(named_program("matmul_transpose_a", 1, 1), 0)
+    run_both(gradir.parse(text), arrays)
 
 
 # Refusals.

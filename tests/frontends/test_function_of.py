@@ -103,6 +103,14 @@ def test_wrong_calls_in_a_trace() -> None:
         gradir.jit(lambda x: power(x, 1))(np.ones(2))
 
 
+@pytest.mark.parametrize("number", [2.7, np.array(2.7), np.float32(2)])
+def test_no_fraction_is_cut_off(number: object) -> None:
+    power = gradir.function_of(gradir.parse(POWER), "power")
+    with pytest.raises(TraceError, match=r"power: n: expected int64\[\], got float(32|64)\[\]"):
+        power(2.0, number)
+    assert power(2, np.int32(3)) == 8 and power(np.float32(2), True) == 2
+
+
 def test_modules_that_are_refused() -> None:
     with pytest.raises(ArgumentError, match="which function\\? the module has @power, @times"):
         gradir.function_of(gradir.parse(POWER))
@@ -111,6 +119,9 @@ def test_modules_that_are_refused() -> None:
     text = "func.func @f(%x: tensor<?xf64>) -> tensor<?xf64> {\n  func.return %x : tensor<?xf64>\n}"
     with pytest.raises(ArgumentError, match=r"@f must have static shapes, got tensor<\?xf64>"):
         gradir.function_of(gradir.parse(text))
+    named = text.replace("?xf64", '?xf64, "n"')
+    with pytest.raises(ArgumentError, match="@f must have static shapes"):
+        gradir.function_of(gradir.parse(named))
     with pytest.raises(ArgumentError, match=r"module: expected a gradir\.Module"):
         gradir.function_of(POWER, "power")  # pyrefly: ignore
 

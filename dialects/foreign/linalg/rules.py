@@ -12,14 +12,13 @@ from typing import Any
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.linalg import ops as linalg
-from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
+from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation, NamedOperation
 from xdsl.ir import Attribute, Block, Operation
 from xdsl.ir.affine import AffineMap
 
 from gradir.dialects.array.cumulative import CumulativeProdOp, CumulativeSumOp
 from gradir.dialects.array.movement import BroadcastToOp, ReshapeOp
-from gradir.dialects.array.reductions import SumOp
-from gradir.dialects.array.statistics import ProdOp
+from gradir.dialects.array.slicing import SliceOp
 from gradir.dialects.base.diagnostics import PassError
 from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.base.op_rules import register_decomposition
@@ -28,7 +27,13 @@ from gradir.dialects.base.value import Value
 from gradir.dialects.foreign.linalg import named
 from gradir.dialects.foreign.linalg.pools import pooled
 from gradir.dialects.foreign.linalg.products import product_of
-from gradir.dialects.foreign.linalg.structured import COMBINERS, Structured, permuted, starts_from
+from gradir.dialects.foreign.linalg.structured import (
+    COMBINERS,
+    Structured,
+    permuted,
+    reshaped,
+    starts_from,
+)
 from gradir.dialects.foreign.linalg.text import RunningOp
 
 Results = Sequence[Value]
@@ -55,7 +60,18 @@ def decomposed(op: Operation, space: Structured) -> Results:
     return space.values()
 
 
+def _require_known_attributes(op: Operation) -> None:
+    """PassError for an attribute of a named op that may change its meaning, such as `cast`.
+
+    Those of other dialects have a dot in their names.
+    """
+    unknown = sorted(name for name in op.attributes if "." not in name)
+    if isinstance(op, NamedOperation) and unknown:
+        raise PassError(f"{op.name}: attribute {unknown[0]} is not known", op)
+
+
 def _structured(op: LinalgStructuredOperation, *operands: Value) -> Results:
+    _require_known_attributes(op)
     space = Structured(
         op,
         [each.data for each in op.get_indexing_maps()],
@@ -119,19 +135,35 @@ _RUNNING: dict[type[Operation], type[TensorOp]] = {
 
 
 def _scan(op: RunningOp, *operands: Value) -> Results:
-    """Running sums or products that start from nothing."""
+    """Running sums or products, and the last of them.
+
+    torch-mlir's loop stores the last one from its second iteration on.
+    """
     _require_tensors(op)
     x, _, start = operands
-    join = op.body.block.first_op
-    kind = _RUNNING.get(type(join)) if join is not None else None
-    neutral = COMBINERS[type(join)].neutral if kind is not None and join is not None else {}
-    if kind is None or not starts_from(start.ssa, neutral) or len(list(op.body.block.ops)) != 2:
+    join = _join_of(op.body.block)
+    kind = None if join is None else _RUNNING.get(type(join))
+    if join is None or kind is None or not starts_from(start.ssa, COMBINERS[type(join)].neutral):
         raise PassError(
             "tm_tensor.scan: expected a sum or a product that starts from its neutral number", op
         )
     dim = op.dimension.value.data
-    total = SumOp if kind is CumulativeSumOp else ProdOp
-    return [kind.on(x, axis=dim, exclusive=not op.inclusive.value.data), total.on(x, axis=dim)]
+    running = kind.on(x, axis=dim, exclusive=not op.inclusive.value.data)
+    count = x.shape[dim]
+    if count < 2:
+        return [running, start]
+    first = [count - 1 if d == dim else 0 for d in range(len(x.shape))]
+    last = SliceOp.on(running, start=first, stop=list(x.shape))
+    return [running, reshaped(last, start.shape)]
+
+
+def _join_of(block: Block) -> Operation | None:
+    """The one op of a body that gives `op(first argument, second argument)`, in either order."""
+    join, end = block.first_op, block.last_op
+    if join is None or end is None or join.next_op is not end:
+        return None
+    is_of_both = len(join.operands) == 2 and set(join.operands) == set(block.args)
+    return join if is_of_both and tuple(end.operands) == tuple(join.results) else None
 
 
 _OWN: dict[type[Operation], Callable[..., Any]] = {

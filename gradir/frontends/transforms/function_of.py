@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from inspect import Parameter, Signature
 from typing import Any
 
+import numpy as np
 from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import IndexType, StringAttr, SymbolRefAttr, i64
 from xdsl.dialects.func import CallOp, FuncOp
@@ -15,7 +16,7 @@ from xdsl.ir import Attribute, SSAValue
 from gradir.api import Module
 from gradir.argument_checks import require
 from gradir.dialects.base.attribute_names import NAME_ATTRIBUTE
-from gradir.dialects.base.shapes import element_of, is_static, is_tensor, shape_of
+from gradir.dialects.base.shapes import element_of, is_inexact, is_open, is_tensor, shape_of
 from gradir.dialects.base.shapes import tensor as tensor_type
 from gradir.errors import ArgumentError, gradir_errors
 from gradir.frontends.functions.promotion import converted
@@ -26,16 +27,17 @@ from gradir.frontends.tracing.tracing import Trace, current, lifted, tracing
 from gradir.frontends.transforms.jit import jit
 from gradir.frontends.transforms.wrapped import Wrapped
 from gradir.passes.analysis.signature import argument_attributes
+from gradir.runtime.arrays import dtype_of
 from gradir.symbols import needed_functions
 
 
 def function_of(module: Module, name: str | None = None) -> FunctionOf:
     """`@name` of a module as a function of its arguments, which jit, grad, vmap and Trainer take.
 
-    The arguments are arrays of the parameters' types, in order or by name; a number or an array of
-    another floating type is converted. One result is returned as it is, several as a tuple. Without
-    `name` the module must have one function. Gradients, memory limits and optimizers then come
-    from Python: `gradir.grad(gradir.function_of(module, "loss"))`.
+    The arguments are arrays of the parameters' types, in order or by name; floating parameters take
+    other numbers too, which are converted. One result is returned as it is, several as a tuple.
+    Without `name` the module must have one function. Gradients, memory limits and optimizers then
+    come from Python: `gradir.grad(gradir.function_of(module, "loss"))`.
 
     Raises ArgumentError for a module with custom derivatives, dynamic shapes, or no such function.
     """
@@ -128,7 +130,7 @@ def _require_plain(module: Module, functions: Sequence[FuncOp]) -> None:
         raise ArgumentError(f"function_of: the module must have functions alone, got {others[0]}")
     target = functions[-1]
     for type_ in (*target.function_type.inputs, *target.function_type.outputs):
-        if is_tensor(type_) and not is_static(type_):
+        if is_open(type_):
             raise ArgumentError(
                 f"function_of: @{target.sym_name.data} must have static shapes, got {type_}"
             )
@@ -148,10 +150,13 @@ def _renamed(function: FuncOp, names: dict[str, str]) -> FuncOp:
 
 def _operand(trace: Trace, what: str, value: Any, type_: Attribute) -> SSAValue:
     """An argument as a value of a parameter's type; TraceError where it does not fit."""
-    wanted = type_ if is_tensor(type_) else tensor_type([], type_)
     is_index = isinstance(type_, IndexType)
-    element = i64 if is_index else element_of(wanted)
-    array = converted(lifted(value, what=f"{what}: "), element)
+    wanted = type_ if is_tensor(type_) else tensor_type([], i64 if is_index else type_)
+    element = element_of(wanted)
+    given = lifted(value, what=f"{what}: ")
+    if not _may_become(given, element):
+        raise refusal(f"{what}: expected {type_text(wanted)}, got {type_text(given.type)}")
+    array = converted(given, element)
     if array.shape != shape_of(wanted):
         raise refusal(f"{what}: expected {type_text(wanted)}, got {type_text(array.type)}")
     ssa = trace.use(array)
@@ -159,6 +164,14 @@ def _operand(trace: Trace, what: str, value: Any, type_: Attribute) -> SSAValue:
         return ssa
     number = trace.emit(tensor.ExtractOp(ssa, [], element)).result
     return trace.emit(arith.IndexCastOp(number, IndexType())).result if is_index else number
+
+
+def _may_become(given: Tracer, element: Attribute) -> bool:
+    """Whether an argument's elements are taken as others: no fraction is cut off, no bit lost."""
+    if is_inexact(element):
+        return True
+    have, wanted = dtype_of(element_of(given.type)), dtype_of(element)
+    return np.can_cast(have, wanted) or (given.weak and have.kind in "iu" and wanted.kind in "iu")
 
 
 def _as_tensor(trace: Trace, value: SSAValue) -> SSAValue:

@@ -16,7 +16,7 @@ from xdsl.passes import ModulePass
 
 from gradir.compiler.pipeline import STAGES, Machine, run_stages
 from gradir.dialects.base.diagnostics import PassError, value_name
-from gradir.dialects.base.shapes import is_open
+from gradir.dialects.base.shapes import is_complex_tensor, is_open
 from gradir.dialects.grad.custom_vjp import CustomVjpOp
 from gradir.dialects.grad.lapack import FACTOR_OPS
 from gradir.passes.analysis.call_graph import functions_by_name, only_block
@@ -83,6 +83,10 @@ def _refuse_all(module: ModuleOp) -> None:
             if is_open(arg.type):
                 text = f"@{op.sym_name.data}: shapes must be known, got {arg.type}"
                 problems.append((f"{text}; write the extents, or run gradir-specialize", op))
+        ends = (*op.function_type.inputs, *op.function_type.outputs)
+        if (found := next(filter(is_complex_tensor, ends), None)) is not None:
+            text = f"@{op.sym_name.data}: arguments and results must be real, got {found}"
+            problems.append((f"{text}; hand over real and imaginary parts", op))
         for inner in ops_within(block):
             if (why := REFUSED.get(inner.name)) is not None:
                 problems.append((f"{inner.name}: {why}", inner))

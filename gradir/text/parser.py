@@ -39,7 +39,7 @@ from gradir.dialects.base.shapes import FLOAT_NAMES, is_complex, is_float
 from gradir.errors import gradir_errors
 from gradir.forking import in_child, short_lock
 from gradir.nearest import close_names
-from gradir.text.resources import fill_resources, forget_resources
+from gradir.text.resources import fill_resources, resources_of_one_text
 from gradir.text.source_text import check
 
 MAX_DENSE_ELEMENTS = 1 << 24
@@ -119,15 +119,12 @@ class LocatingParser(Parser):
     def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
         """Parse the whole input."""
         start = self._current_token.span
-        has_resources = RESOURCE in self.lexer.input.content
-        if has_resources:
-            forget_resources(self.ctx)
-        try:
-            operations = self._parse_top_level()
-        except Exception as error:
-            raise _located(error, start) from error
-        if has_resources:
-            fill_resources(operations, self.ctx, self._refuse_op)
+        if RESOURCE in self.lexer.input.content:
+            with resources_of_one_text(self.ctx):
+                operations = self._operations(start)
+                fill_resources(operations, self.ctx, self._refuse_op)
+        else:
+            operations = self._operations(start)
         if not operations and not self._allow_empty:
             self.raise_error("expected an operation, got an empty input", start)
         self._refuse_undefined_values(0)
@@ -139,6 +136,12 @@ class LocatingParser(Parser):
         module = ModuleOp(operations)
         module.location = self._location_at(start.start)
         return module
+
+    def _operations(self, start: Span) -> list[Operation]:
+        try:
+            return self._parse_top_level()
+        except Exception as error:
+            raise _located(error, start) from error
 
     def _refuse_op(self, op: Operation, message: str) -> NoReturn:
         place, position = op.location, 0

@@ -1,13 +1,14 @@
 """Constants whose elements stand behind the program: `dense_resource<key>` becomes `dense<...>`.
 
-xDSL keeps the elements of all texts by key in one place, so they are taken when a text is read, and
-keys of another text do not count. The elements are in the order of the processor's bytes, behind
+xDSL keeps the elements of all texts by key in one place, so they are taken when a text is read, one
+text at a time, and dropped then. The elements are in the order of the processor's bytes, behind
 four bytes that say how they are aligned.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager
 from functools import partial
 from math import prod
 from typing import Any, NoReturn
@@ -26,6 +27,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation
 
 from gradir.dialects.base.shapes import byte_size, is_scalar
+from gradir.forking import compiler_lock
 
 ALIGNMENT_BYTES = 4
 
@@ -38,9 +40,17 @@ def _storage(context: Context) -> dict[str, str]:
     return interface._blob_storage
 
 
-def forget_resources(context: Context) -> None:
-    """Drop what other texts had."""
-    _storage(context).clear()
+_one_text = compiler_lock()
+
+
+@contextmanager
+def resources_of_one_text(context: Context) -> Generator[None]:
+    """A context in which the place of elements is one text's alone."""
+    with _one_text:
+        try:
+            yield
+        finally:
+            _storage(context).clear()
 
 
 def fill_resources(operations: Iterable[Operation], context: Context, refuse: Refuse) -> None:

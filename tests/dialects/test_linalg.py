@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -476,6 +477,18 @@ def test_resources() -> None:
     np.testing.assert_array_equal(run_both(module, [])[0], np.array([1, 2], np.float32))
     other = RESOURCE.replace("0000803F", "00000000")  # the same key, other elements
     np.testing.assert_array_equal(run_both(gradir.parse(other), [])[0], [0, 2])
+
+
+def test_resources_of_texts_that_are_read_at_once() -> None:
+    """Each text has its own elements under a key that all have."""
+
+    def first_number(number: int) -> float:
+        digits = np.float32(number).tobytes().hex().upper()
+        module = gradir.parse(RESOURCE.replace("0000803F", digits))
+        return float(gradir.interpret(module, "f")[0][0])
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(first_number, range(1, 65))) == list(range(1, 65))
 
 
 @pytest.mark.parametrize(

@@ -127,6 +127,24 @@ def test_ops_without_a_form_are_all_named() -> None:
     ]
 
 
+COMPLEX = """
+func.func @f(%x: tensor<3xf64>, %y: tensor<3xf64>) -> tensor<3xf64> {
+  %z = array.complex %x, %y : tensor<3xf64>, tensor<3xf64> -> tensor<3xcomplex<f64>>
+  %w = array.multiply %z, %z : tensor<3xcomplex<f64>>
+  %i = array.imag %w : tensor<3xcomplex<f64>> -> tensor<3xf64>
+  func.return %i : tensor<3xf64>
+}
+"""
+
+
+def test_complex_numbers_are_planes_inside_and_refused_at_the_ends() -> None:
+    assert "complex" not in gradir.parse(COMPLEX).to_stablehlo("f")
+    ends = COMPLEX.replace("-> tensor<3xf64> {", "-> tensor<3xcomplex<f64>> {")
+    ends = ends.replace("return %i : tensor<3xf64>", "return %w : tensor<3xcomplex<f64>>")
+    with pytest.raises(PassError, match="@f: arguments and results must be real, got tensor<3xco"):
+        gradir.parse(ends).to_stablehlo("f")
+
+
 def test_wrong_functions_are_refused() -> None:
     module = gradir.parse(STEPS)
     with pytest.raises(PassError, match="no function @step with a body; functions: @steps"):

@@ -155,6 +155,10 @@ class AvgPool3dOp(AvgPoolOp):
     SPATIAL: ClassVar[int] = 3
 
 
+MAX_POOL_LAYER_OPS: dict[int, type[MaxPoolOp]] = {
+    op.SPATIAL: op for op in (MaxPool1dOp, MaxPool2dOp, MaxPool3dOp)
+}
+"""By the number of spatial axes, as AVG_POOL_OPS; MAX_POOL_OPS are what their derivative needs."""
 AVG_POOL_OPS: dict[int, type[AvgPoolOp]] = {
     op.SPATIAL: op for op in (AvgPool1dOp, AvgPool2dOp, AvgPool3dOp)
 }

@@ -63,7 +63,7 @@ class ConvolutionOp(TensorOp, ABC):
         return {name: v for name, v in self.attributes.items() if name in SETTINGS}
 
     def convolution(self, x: Value, weight: Value) -> Value:
-        return _FORWARD[self.DIMS].on(x, weight, **self.settings)
+        return CONV_OPS[self.DIMS].on(x, weight, **self.settings)
 
     def input_backward(self, ct: Value, weight: Value, type_: Attribute) -> Value:
         return _INPUT_BACKWARD[self.DIMS].on(ct, weight, type=type_, **self.settings)
@@ -337,7 +337,8 @@ class Conv3dWeightBackwardOp(WeightBackwardOp):
     DIMS: ClassVar[int] = 3
 
 
-_FORWARD: dict[int, type[ConvOp]] = {1: Conv1dOp, 2: Conv2dOp, 3: Conv3dOp}
+CONV_OPS: dict[int, type[ConvOp]] = {1: Conv1dOp, 2: Conv2dOp, 3: Conv3dOp}
+"""By the number of spatial axes."""
 _INPUT_BACKWARD: dict[int, type[InputBackwardOp]] = {
     1: Conv1dInputBackwardOp,
     2: Conv2dInputBackwardOp,
@@ -350,7 +351,7 @@ _WEIGHT_BACKWARD: dict[int, type[WeightBackwardOp]] = {
 }
 
 
-NN_OPS: tuple[type[TensorOp], ...] = tuple(_FORWARD.values())
+NN_OPS: tuple[type[TensorOp], ...] = tuple(CONV_OPS.values())
 GRAD_OPS: tuple[type[TensorOp], ...] = (
     *_INPUT_BACKWARD.values(),
     *_WEIGHT_BACKWARD.values(),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation
+from xdsl.ir import Attribute, Block, Operation
 from xdsl.passes import ModulePass
 from xdsl.traits import ConstantLike
 
@@ -26,8 +27,7 @@ def lower(module: ModuleOp) -> None:
     for block in blocks_inside_out(module):
         numbers = NumberNests(block)
         for op in list(block.ops):
-            _require_no_slices(op)
-            _require_real(op)
+            _require_without(op, is_slices, "row slices have no loop nest", "gradir-expand-slices")
             if numbers.take(op):
                 continue
             numbers.close_before(op)
@@ -37,24 +37,13 @@ def lower(module: ModuleOp) -> None:
                 lower_tensor_op(block, op)
 
 
-def _require_no_slices(op: Operation) -> None:
+def _require_without(
+    op: Operation, is_wrong: Callable[[Attribute], bool], why: str, before: str
+) -> None:
+    """PassError for an op on values that another pass has to replace."""
     for value in (*op.operands, *op.results):
-        if is_slices(value.type):
-            raise PassError(
-                f"{op.name}: row slices have no loop nest, got {value.type}; run "
-                "gradir-expand-slices first",
-                op,
-            )
-
-
-def _require_real(op: Operation) -> None:
-    for value in (*op.operands, *op.results):
-        if is_complex_tensor(value.type):
-            raise PassError(
-                f"{op.name}: loop nests are of real numbers, got {value.type}; run "
-                "gradir-split-complex first",
-                op,
-            )
+        if is_wrong(value.type):
+            raise PassError(f"{op.name}: {why}, got {value.type}; run {before} first", op)
 
 
 def _lower_op(block: Block, op: TensorOp) -> None:
@@ -72,4 +61,7 @@ class LowerPass(ModulePass):
     name = "gradir-lower"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for inner in op.walk():  # the compiler's own stage comes behind gradir-split-complex
+            why = "loop nests are of real numbers"
+            _require_without(inner, is_complex_tensor, why, "gradir-split-complex")
         lower(op)

@@ -224,20 +224,25 @@ def test_places_of_the_largest(predicate: str, is_loop: bool) -> None:
     np.testing.assert_array_equal(place, last if is_loop else x.argmax(axis=1))
 
 
-@pytest.mark.parametrize("join", ["maximumf", "addf", "mulf"])
-def test_reductions_of_nothing(join: str) -> None:
-    """No iteration: what the output starts from."""
-    body = f"""  ^bb0(%x: f64, %z: f64):
-    %s = arith.{join} %x, %z : f64
-    linalg.yield %s : f64"""
+def rows_joined(join: str, shape: str, element: str) -> gradir.Module:
+    """The rows of a matrix, joined by an op of arith with what the output starts from."""
+    body = f"""  ^bb0(%x: {element}, %z: {element}):
+    %s = arith.{join} %x, %z : {element}
+    linalg.yield %s : {element}"""
     text = generic(
         "%a %b",
         body,
         kinds='"parallel", "reduction"',
         maps=["(i, j) -> (i, j)", "(i, j) -> (i)"],
-        types="tensor<2x0xf64>; tensor<2xf64>",
+        types=f"tensor<{shape}x{element}>; tensor<{shape.partition('x')[0]}x{element}>",
     )
-    module, start = gradir.parse(text), np.array([3.0, -1.0])
+    return gradir.parse(text)
+
+
+@pytest.mark.parametrize("join", ["maximumf", "addf", "mulf"])
+def test_reductions_of_nothing(join: str) -> None:
+    """No iteration: what the output starts from."""
+    module, start = rows_joined(join, "2x0", "f64"), np.array([3.0, -1.0])
     [found] = run_both(module, [np.ones((2, 0)), start])
     np.testing.assert_array_equal(found, start)
 
@@ -245,17 +250,7 @@ def test_reductions_of_nothing(join: str) -> None:
 @pytest.mark.parametrize("join", ["andi", "ori", "addi", "muli", "maxsi", "xori"])
 def test_reductions_of_bits(join: str) -> None:
     """A sum of one bit is its parity, and true is the least signed bit."""
-    body = f"""  ^bb0(%x: i1, %z: i1):
-    %s = arith.{join} %x, %z : i1
-    linalg.yield %s : i1"""
-    text = generic(
-        "%a %b",
-        body,
-        kinds='"parallel", "reduction"',
-        maps=["(i, j) -> (i, j)", "(i, j) -> (i)"],
-        types="tensor<8x3xi1>; tensor<8xi1>",
-    )
-    module = gradir.parse(text)
+    module = rows_joined(join, "8x3", "i1")
     x = np.array(list(np.ndindex(2, 2, 2)), bool)
     start = np.arange(8) % 3 == 0
     [found], [expected] = run_both_bits(module, [x, start]), meaning(module, [x, start])

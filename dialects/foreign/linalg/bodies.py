@@ -7,13 +7,12 @@ space: an arith or math op is the same op on tensors, `linalg.index` counts alon
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import (
-    AnyFloat,
     DenseIntOrFPElementsAttr,
     FloatAttr,
     IndexType,
@@ -29,7 +28,7 @@ from gradir.dialects.array.gather_scatter import GatherNdOp
 from gradir.dialects.array.movement import BroadcastToOp, ReshapeOp
 from gradir.dialects.array.slicing import ConcatOp
 from gradir.dialects.base.diagnostics import PassError
-from gradir.dialects.base.elementwise_arith import FORMS
+from gradir.dialects.base.elementwise_arith import FORMS, made
 from gradir.dialects.base.shapes import tensor as tensor_type
 from gradir.dialects.base.value import Emitter, Value
 
@@ -96,21 +95,21 @@ class BodyOnTensors:
 
     def _same(self, op: Operation) -> Value:
         [result] = op.results
-        made = FORMS.get(type(op), type(op)).create(
+        same = FORMS.get(type(op), type(op)).create(
             operands=[self.value(o).ssa for o in op.operands],
             result_types=[self.type_of(result.type)],
             properties=op.properties,
             attributes=op.attributes,
         )
-        return self.emitter.value(self.emitter.insert(made).results[0])
+        return self.emitter.value(self.emitter.insert(same).results[0])
 
     def _constant(self, op: arith.ConstantOp) -> Value:
         number = op.value
         if not isinstance(number, IntegerAttr | FloatAttr):
             raise PassError(f"arith.constant: expected a number, got {number}", op)
         type_: Any = self.type_of(number.type)
-        made = DenseIntOrFPElementsAttr.from_list(type_, [number.value.data])
-        return self.emitter.value(self.emitter.insert(arith.ConstantOp(made)).result)
+        elements = DenseIntOrFPElementsAttr.from_list(type_, [number.value.data])
+        return self.emitter.value(self.emitter.insert(arith.ConstantOp(elements)).result)
 
     def counted(self, dim: int) -> Value:
         iota = IotaOp.of([], [tensor_type(self.shape, i64)], axis=dim)
@@ -133,9 +132,7 @@ class BodyOnTensors:
         if x.type == type_:
             return x
         wider = _bits(type_.element_type) > _bits(x.element)
-        kind = arith.ExtSIOp if wider else arith.TruncIOp
-        made = FORMS.get(kind, kind).create(operands=[x.ssa], result_types=[type_])
-        return self.emitter.value(self.emitter.insert(made).results[0])
+        return on_tensors(arith.ExtSIOp if wider else arith.TruncIOp, x, type=type_)
 
     def _spread(self, ssa: SSAValue) -> Value:
         """A number from around the body, for each iteration."""
@@ -148,8 +145,15 @@ class BodyOnTensors:
         return self._splat(ssa)
 
     def _splat(self, ssa: SSAValue) -> Value:
-        made = self.emitter.insert(tensor.SplatOp(ssa, [], self.type_of(ssa.type)))
-        return self.emitter.value(made.result)
+        splat = self.emitter.insert(tensor.SplatOp(ssa, [], self.type_of(ssa.type)))
+        return self.emitter.value(splat.result)
+
+
+def on_tensors(kind: type[Operation], *operands: Value, type: Attribute | None = None) -> Value:
+    """An op of arith on tensors, its result of a type: by default, of the first operand's."""
+    emitter = operands[0].emitter
+    op = made(kind, [o.ssa for o in operands], type or operands[0].type)
+    return emitter.value(emitter.insert(op).results[0])
 
 
 def _bits(element: Attribute) -> int:
@@ -180,21 +184,3 @@ def reads(body: Block, value: SSAValue) -> frozenset[BlockArgument]:
         elif isinstance(last.owner, Operation) and last.owner.parent is body:
             pending += last.owner.operands
     return frozenset(found)
-
-
-def is_number(value: SSAValue, numbers: Mapping[type, float]) -> bool:
-    """Whether a value is the constant that `numbers` has for floats or for integers."""
-    owner = value.owner
-    if not isinstance(owner, arith.ConstantOp):
-        return False
-    number = owner.value
-    if isinstance(number, DenseIntOrFPElementsAttr):
-        return number.is_splat() and number.get_values()[0] == numbers[_kind(value.type)]
-    if isinstance(number, IntegerAttr | FloatAttr):
-        return number.value.data == numbers[_kind(value.type)]
-    return False
-
-
-def _kind(type_: Attribute) -> type:
-    element = type_.element_type if isinstance(type_, TensorType) else type_
-    return float if isinstance(element, AnyFloat) else int

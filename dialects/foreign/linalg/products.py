@@ -19,20 +19,21 @@ from xdsl.ir.affine import AffineBinaryOpExpr, AffineConstantExpr, AffineDimExpr
 from xdsl.ir.affine.affine_expr import AffineBinaryOpKind
 
 from gradir.dialects.array.einsum import EinsumOp
+from gradir.dialects.array.movement import reshaped
 from gradir.dialects.array.reductions import SumOp
-from gradir.dialects.base.elementwise_arith import FORMS
+from gradir.dialects.array.slicing import SliceOp
 from gradir.dialects.base.shapes import is_float
 from gradir.dialects.base.shapes import tensor as tensor_type
 from gradir.dialects.base.value import Value
+from gradir.dialects.foreign.linalg.bodies import on_tensors
 from gradir.dialects.foreign.linalg.structured import (
+    JoinedOutput,
     Structured,
     inverse_order,
     permuted,
-    reshaped,
 )
-from gradir.dialects.spatial.convolution import Conv1dOp, Conv2dOp, Conv3dOp
+from gradir.dialects.spatial.convolution import CONV_OPS
 
-CONVOLUTIONS = {1: Conv1dOp, 2: Conv2dOp, 3: Conv3dOp}
 _WIDENS = (arith.ExtFOp, arith.ExtSIOp)
 
 
@@ -44,18 +45,14 @@ class Factor:
     element: Attribute
 
 
-def factors(space: Structured) -> tuple[Factor, Factor] | None:
+def factors(space: Structured, reduction: JoinedOutput) -> tuple[Factor, Factor] | None:
     """The two factors of a body that adds their product to what it has; None for others."""
-    if len(space.yielded) != 1 or not space.reduced:
-        return None
-    reduction = space.reduction(0)
-    if reduction is None or reduction.combiner.reduction is not SumOp:
+    if reduction.combiner.reduction is not SumOp:
         return None
     product = reduction.number.owner
     if not isinstance(product, arith.MulfOp | arith.MuliOp):
         return None
-    found = [_factor(space, operand) for operand in (product.lhs, product.rhs)]
-    first, second = found
+    first, second = (_factor(space, operand) for operand in (product.lhs, product.rhs))
     return None if first is None or second is None else (first, second)
 
 
@@ -69,17 +66,16 @@ def _factor(space: Structured, value: SSAValue) -> Factor | None:
     return Factor(value.index, element) if value.index < space.inputs and is_tensor else None
 
 
-def product_of(space: Structured) -> Value | None:
-    """The one result of a contraction or convolution; None where it is neither."""
-    pair = factors(space)
-    if pair is None or 0 in space.extents:
+def product_of(space: Structured, reduction: JoinedOutput) -> Value | None:
+    """The result, over the kept dimensions, of a contraction or convolution; None for others."""
+    pair = factors(space, reduction)
+    if pair is None:
         return None
-    made = contraction(space, pair) or convolution(space, pair)
-    reduction = space.reduction(0)
-    if made is None or reduction is None:
-        return None
-    value = permuted(made, inverse_order(space.output_axes(0), space.kept))
-    return space.joined(0, reduction, value)
+    for kind in (contraction, convolution):
+        found = kind(space, pair)
+        if found is not None:
+            return permuted(found, inverse_order(space.output_axes(0), space.kept))
+    return None
 
 
 def widened(space: Structured, factor: Factor) -> Value:
@@ -88,10 +84,7 @@ def widened(space: Structured, factor: Factor) -> Value:
     if x.element == factor.element:
         return x
     kind = arith.ExtFOp if is_float(factor.element) else arith.ExtSIOp
-    made = FORMS.get(kind, kind).create(
-        operands=[x.ssa], result_types=[tensor_type(x.shape, factor.element)]
-    )
-    return space.emitter.value(space.emitter.insert(made).results[0])
+    return on_tensors(kind, x, type=tensor_type(x.shape, factor.element))
 
 
 def contraction(space: Structured, pair: tuple[Factor, Factor]) -> Value | None:
@@ -151,23 +144,38 @@ def convolution(space: Structured, pair: tuple[Factor, Factor]) -> Value | None:
     return None
 
 
-def _roles(space: Structured, x: int, weight: int) -> Roles | None:
-    kernel = _plain(space.maps[weight].results)
-    if kernel is None or len(set(kernel)) < len(kernel):
-        return None
-    windows: list[SlidingSubscript] = []
-    plain: list[int] = []
-    for expression in space.maps[x].results:
-        if isinstance(expression, AffineDimExpr):
-            plain.append(expression.position)
-            continue
-        window = window_of(expression, set(space.reduced))
-        if window is None or window.step not in kernel or window.place in kernel:
+Axis = int | SlidingSubscript
+
+
+def axes_of(space: Structured, number: int) -> list[Axis] | None:
+    """The dimension or the window of each axis of an input; None where one is neither."""
+    reduced = set(space.reduced)
+    found: list[Axis] = []
+    for expression in space.maps[number].results:
+        is_plain = isinstance(expression, AffineDimExpr)
+        axis = expression.position if is_plain else window_of(expression, reduced)
+        if axis is None:
             return None
-        windows.append(window)
+        found.append(axis)
+    return found
+
+
+def places_of(axes: Sequence[Axis]) -> list[int]:
+    """The dimension of each axis; of a window, its place."""
+    return [axis if isinstance(axis, int) else axis.place for axis in axes]
+
+
+def _roles(space: Structured, x: int, weight: int) -> Roles | None:
+    kernel, axes = _plain(space.maps[weight].results), axes_of(space, x)
+    if kernel is None or axes is None or len(set(kernel)) < len(kernel):
+        return None
+    windows = [axis for axis in axes if not isinstance(axis, int)]
+    plain = [axis for axis in axes if isinstance(axis, int)]
     steps, places = [w.step for w in windows], [w.place for w in windows]
     used = [*plain, *steps, *places]
     if not 1 <= len(windows) <= 3 or len(set(used)) < len(used):
+        return None
+    if not set(steps) <= set(kernel) or set(places) & set(kernel):
         return None
     kept = set(space.kept)
     rest = [d for d in kernel if d not in steps]
@@ -226,9 +234,10 @@ def _convolved(space: Structured, roles: Roles, x: Factor, weight: Factor) -> Va
 
     steps = [w.step for w in roles.windows]
     places = [w.place for w in roles.windows]
-    source = _x_axes(space, x.number, [*roles.batch, *roles.groups, *roles.channels, *places])
-    given = widened(space, x)
-    moved = permuted(given, source)
+    axes = axes_of(space, x.number)
+    assert axes is not None
+    order = [*roles.batch, *roles.groups, *roles.channels, *places]
+    moved = permuted(widened(space, x), inverse_order(places_of(axes), order))
     spatial = moved.shape[len(moved.shape) - len(places) :]
     many = size(roles.groups) * size(roles.channels)
     moved = reshaped(moved, [size(roles.batch), many, *spatial])
@@ -238,32 +247,20 @@ def _convolved(space: Structured, roles: Roles, x: Factor, weight: Factor) -> Va
     kernel = permuted(widened(space, weight), inverse_order(kernel_dims, order))
     filters = size(roles.groups) * size(roles.filters)
     shape = [filters, size(roles.channels), *(extents[d] for d in steps)]
-    y = CONVOLUTIONS[len(places)].on(
+    y = CONV_OPS[len(places)].on(
         cut_to_windows(moved, roles.windows, extents),
         reshaped(kernel, shape),
         stride=[w.stride for w in roles.windows],
         dilation=[w.dilation for w in roles.windows],
         groups=size(roles.groups),
     )
-    made = [*roles.batch, *roles.groups, *roles.filters, *places]
-    y = reshaped(y, [extents[d] for d in made])
-    return permuted(y, inverse_order(made, space.output_axes(0)))
-
-
-def _x_axes(space: Structured, number: int, order: Sequence[int]) -> list[int]:
-    """The axes of x for dimensions in an order; a window stands for the dimension of its place."""
-    reduced = set(space.reduced)
-    owners: list[int] = []
-    for expression in space.maps[number].results:
-        window = None if isinstance(expression, AffineDimExpr) else window_of(expression, reduced)
-        owners.append(expression.position if window is None else window.place)  # pyrefly: ignore
-    return inverse_order(owners, order)
+    results = [*roles.batch, *roles.groups, *roles.filters, *places]
+    y = reshaped(y, [extents[d] for d in results])
+    return permuted(y, inverse_order(results, space.output_axes(0)))
 
 
 def cut_to_windows(x: Value, windows: Sequence[SlidingSubscript], extents: Sequence[int]) -> Value:
     """x without the rows that no window reads: the last may leave some over."""
-    from gradir.dialects.array.slicing import SliceOp
-
     read = [
         (extents[w.place] - 1) * w.stride + (extents[w.step] - 1) * w.dilation + 1 for w in windows
     ]

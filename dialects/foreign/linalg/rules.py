@@ -17,21 +17,20 @@ from xdsl.ir import Attribute, Block, Operation
 from xdsl.ir.affine import AffineMap
 
 from gradir.dialects.array.cumulative import CumulativeProdOp, CumulativeSumOp
-from gradir.dialects.array.movement import BroadcastToOp, ReshapeOp
+from gradir.dialects.array.movement import BroadcastToOp, reshaped
 from gradir.dialects.array.slicing import SliceOp
 from gradir.dialects.base.diagnostics import PassError
 from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.base.op_rules import register_decomposition
-from gradir.dialects.base.shapes import tensor as tensor_type
 from gradir.dialects.base.value import Value
 from gradir.dialects.foreign.linalg import named
+from gradir.dialects.foreign.linalg.bodies import BodyOnTensors
 from gradir.dialects.foreign.linalg.pools import pooled
 from gradir.dialects.foreign.linalg.products import product_of
 from gradir.dialects.foreign.linalg.structured import (
     COMBINERS,
     Structured,
     permuted,
-    reshaped,
     starts_from,
 )
 from gradir.dialects.foreign.linalg.text import RunningOp
@@ -53,10 +52,12 @@ def _require_tensors(op: Operation) -> None:
 def decomposed(op: Operation, space: Structured) -> Results:
     """The results of an iteration space: a product, windows, or its body on tensors."""
     _require_tensors(op)
-    for special in (product_of, pooled):
-        found = special(space)
-        if found is not None:
-            return [found]
+    reduction = space.only_reduction()
+    if reduction is not None:
+        for special in (product_of, pooled):
+            found = special(space, reduction)
+            if found is not None:
+                return [space.joined(0, reduction, found)]
     return space.values()
 
 
@@ -92,8 +93,6 @@ def _body(op: LinalgStructuredOperation) -> Block:
 
 def _fill(op: linalg.FillOp, *operands: Value) -> Results:
     _require_tensors(op)
-    from gradir.dialects.foreign.linalg.bodies import BodyOnTensors
-
     [type_] = op.res.types
     number = op.inputs[0]
     if isinstance(number.type, TensorType):
@@ -111,7 +110,7 @@ def _broadcast(op: linalg.BroadcastOp, *operands: Value) -> Results:
     x, out = operands
     new = set(op.dimensions.get_values())
     shape = [1 if d in new else n for d, n in enumerate(out.shape)]
-    return [BroadcastToOp.on(ReshapeOp.on(x, type=tensor_type(shape, x.element)), type=out.type)]
+    return [BroadcastToOp.on(reshaped(x, shape), type=out.type)]
 
 
 def _reduce(op: linalg.ReduceOp, *operands: Value) -> Results:

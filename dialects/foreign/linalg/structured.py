@@ -17,21 +17,22 @@ from math import prod
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import AffineMapAttr, IndexType, i64
 from xdsl.dialects.linalg import ops as linalg
+from xdsl.dialects.tensor import FromElementsOp
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineMap
 
 from gradir.dialects.array.affine import AffineGatherOp
 from gradir.dialects.array.dynamic_slices import DynamicSliceOp
-from gradir.dialects.array.movement import BroadcastToOp, PermuteDimsOp, ReshapeOp
+from gradir.dialects.array.elementwise import splat_of
+from gradir.dialects.array.movement import BroadcastToOp, PermuteDimsOp, reshaped
 from gradir.dialects.array.reductions import MaxOp, MinOp, SumOp
 from gradir.dialects.array.statistics import AllOp, AnyOp, ArgmaxOp, ArgminOp, ProdOp
 from gradir.dialects.base.diagnostics import PassError
-from gradir.dialects.base.elementwise_arith import FORMS
 from gradir.dialects.base.interfaces import TensorOp
-from gradir.dialects.base.shapes import is_bool, is_tensor
+from gradir.dialects.base.shapes import element_of, is_bool, is_float, is_tensor
 from gradir.dialects.base.shapes import tensor as tensor_type
 from gradir.dialects.base.value import Emitter, Value
-from gradir.dialects.foreign.linalg.bodies import BodyOnTensors, is_number, reads
+from gradir.dialects.foreign.linalg.bodies import BodyOnTensors, on_tensors, reads
 
 REDUCED = "reduction"
 
@@ -156,16 +157,16 @@ class Structured:
 
     def tensors(self) -> BodyOnTensors:
         """The body over the whole space."""
-        made = BodyOnTensors(self.emitter, self.extents)
+        body = BodyOnTensors(self.emitter, self.extents)
         for k, argument in enumerate(self.body.args):
             if argument.first_use is None or not self._is_read(argument):
                 continue
             operand = self.operands[k]
             if is_tensor(operand.ssa.type):
-                made.values[argument] = self.read(k)
+                body.values[argument] = self.read(k)
             else:  # a number, the same for all
-                made.values[argument] = made.value(operand.ssa)
-        return made
+                body.values[argument] = body.value(operand.ssa)
+        return body
 
     def _is_read(self, argument: BlockArgument) -> bool:
         return argument.index < self.inputs or not self.reduced
@@ -191,6 +192,12 @@ class Structured:
             return self._reduced([r for r in reductions if r is not None])
         place = self._place_of_extremum(reductions)
         return self._folded() if place is None else place
+
+    def only_reduction(self) -> JoinedOutput | None:
+        """How the one output of a space with iterations is reduced; None for other spaces."""
+        if len(self.yielded) != 1 or not self.reduced or 0 in self.extents:
+            return None
+        return self.reduction(0)
 
     def reduction(self, k: int) -> JoinedOutput | None:
         """How an output is reduced; None where the body does not say it in one op."""
@@ -298,7 +305,8 @@ class Structured:
         """The loop's body: the linalg body on one row of each input."""
         emitter = Emitter(block, self.op.location, source=self.op.name)
         number = emitter.insert(arith.IndexCastOp(block.args[0], i64)).result
-        counter = emitter.value(emitter.insert(_as_tensor(number)).results[0])
+        one = FromElementsOp.create(operands=[number], result_types=[tensor_type([], i64)])
+        counter = emitter.value(emitter.insert(one).results[0])
         shape = [self.extents[d] for d in self.kept]
         body = _FoldedBody(emitter, shape, whole=self, counter=counter)
         for argument, row in rows.items():
@@ -344,29 +352,10 @@ def _behind_casts(value: SSAValue) -> SSAValue:
     return value
 
 
-def _as_tensor(number: SSAValue) -> Operation:
-    from xdsl.dialects.tensor import FromElementsOp
-
-    return FromElementsOp.create(operands=[number], result_types=[tensor_type([], number.type)])
-
-
-def on_tensors(kind: type[Operation], *operands: Value) -> Value:
-    """An op of arith on tensors, its result of the type of the first."""
-    emitter = operands[0].emitter
-    made = FORMS.get(kind, kind).create(
-        operands=[o.ssa for o in operands], result_types=[operands[0].type]
-    )
-    return emitter.value(emitter.insert(made).results[0])
-
-
 def starts_from(value: SSAValue, numbers: Mapping[type, float]) -> bool:
-    """Whether all elements of a tensor are a number."""
-    owner = value.owner
-    number = getattr(owner, "number", None)
-    if isinstance(owner, TensorOp) and owner.name == "array.full":
-        kind = float if isinstance(number, float) else int
-        return number in (numbers[kind], numbers[float])
-    return is_number(value, numbers)
+    """Whether all elements of a tensor are a number: of floats, or of integers."""
+    kind = float if is_float(element_of(value.type)) else int
+    return splat_of(value) == numbers[kind]
 
 
 def reduced_along(value: Value, dims: Sequence[int], combiner: Combiner) -> Value:
@@ -377,13 +366,6 @@ def reduced_along(value: Value, dims: Sequence[int], combiner: Combiner) -> Valu
 def permuted(value: Value, axes: Sequence[int]) -> Value:
     """A value whose axis k is axis axes[k] of the given one."""
     return value if list(axes) == list(range(len(axes))) else PermuteDimsOp.on(value, axes=[*axes])
-
-
-def reshaped(x: Value, shape: Sequence[int]) -> Value:
-    """x in another shape."""
-    return (
-        x if list(x.shape) == list(shape) else ReshapeOp.on(x, type=tensor_type(shape, x.element))
-    )
 
 
 def inverse_order(axes: Sequence[int], order: Sequence[int]) -> list[int]:

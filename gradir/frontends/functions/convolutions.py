@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 import gradir.frontends.functions.numpy as gnp
-from gradir.dialects.nn.pools import AvgPool1dOp, AvgPool2dOp, AvgPool3dOp
-from gradir.dialects.spatial.convolution import Conv1dOp, Conv2dOp, Conv3dOp
+from gradir.dialects.nn.pools import AVG_POOL_OPS
+from gradir.dialects.spatial.convolution import CONV_OPS
 from gradir.dialects.spatial.transposed_convolution import (
     ConvTranspose1dOp,
     ConvTranspose2dOp,
@@ -24,9 +24,7 @@ from gradir.frontends.functions.op_functions import apply
 from gradir.frontends.functions.rearrangements import per_axis, several
 from gradir.frontends.tracing.source_locations import refusal
 
-_CONV: dict[int, Any] = {1: Conv1dOp, 2: Conv2dOp, 3: Conv3dOp}
 _TRANSPOSE: dict[int, Any] = {1: ConvTranspose1dOp, 2: ConvTranspose2dOp, 3: ConvTranspose3dOp}
-_AVG: dict[int, Any] = {1: AvgPool1dOp, 2: AvgPool2dOp, 3: AvgPool3dOp}
 _BATCH = "x may lack its batch axis."
 
 
@@ -39,7 +37,7 @@ def _of_batch(function: Callable[..., Any], dims: int, x: Any, *args: Any) -> An
 
 
 def _conv(dims: int) -> Callable[..., Any]:
-    op = _CONV[dims]
+    op = CONV_OPS[dims]
 
     def conv(
         x: Any, weight: Any, bias: Any = None, stride: Any = None, padding: Any = None,
@@ -137,7 +135,7 @@ def _widened(x: Any, op: Any, settings: dict[str, Any]) -> Any:
 
 
 def _avg_pool(dims: int) -> Callable[..., Any]:
-    op = _AVG[dims]
+    op = AVG_POOL_OPS[dims]
 
     def avg_pool(
         x: Any, kernel: Any = None, stride: Any = None, padding: Any = None, ceil_mode: Any = None,

@@ -10,14 +10,7 @@ from math import prod
 from typing import Any
 
 import gradir.frontends.functions.numpy as gnp
-from gradir.dialects.nn.pools import (
-    AvgPool1dOp,
-    AvgPool2dOp,
-    AvgPool3dOp,
-    MaxPool1dOp,
-    MaxPool2dOp,
-    MaxPool3dOp,
-)
+from gradir.dialects.nn.pools import AVG_POOL_OPS, MAX_POOL_LAYER_OPS
 from gradir.dialects.spatial.pooling import MAX_POOL_OPS
 from gradir.frontends.functions.arguments import floating
 from gradir.frontends.functions.distances import power
@@ -29,12 +22,9 @@ from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import element, lifted
 
-_MAX: dict[int, Any] = {1: MaxPool1dOp, 2: MaxPool2dOp, 3: MaxPool3dOp}
-_AVG: dict[int, Any] = {1: AvgPool1dOp, 2: AvgPool2dOp, 3: AvgPool3dOp}
-
 
 def _max_pool(dims: int) -> Callable[..., Any]:
-    op = _MAX[dims]
+    op = MAX_POOL_LAYER_OPS[dims]
 
     def max_pool(
         x: Any, kernel: Any, stride: Any = None, padding: Any = None, ceil_mode: Any = None,
@@ -119,7 +109,7 @@ def _lp_pool(dims: int, x: Any, p: float, kernel: Any, stride: Any, ceil_mode: b
     settings = {"kernel": kernels, "stride": stride, "ceil_mode": ceil_mode or None}
     x = floating(x)
     powers = gnp.pow(wide(x), p)
-    total: Any = apply(_AVG[dims], {"x": powers, **settings})
+    total: Any = apply(AVG_POOL_OPS[dims], {"x": powers, **settings})
     # a negative sum, of odd powers, has no root: 0, as in PyTorch
     made = power(gnp.where(total <= 0, 0, total * prod(kernels)), 1 / p)
     return converted(made, element(x))

@@ -11,8 +11,8 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 
 import gradir.frontends.functions.numpy as gnp
 from gradir.dialects.base.shapes import is_float
-from gradir.dialects.nn.pools import MaxPool1dOp, MaxPool2dOp, MaxPool3dOp
-from gradir.dialects.spatial.convolution import Conv1dOp, Conv2dOp, Conv3dOp
+from gradir.dialects.nn.pools import MAX_POOL_LAYER_OPS
+from gradir.dialects.spatial.convolution import CONV_OPS
 from gradir.frontends.functions.array_ops import op
 from gradir.frontends.functions.op_functions import apply
 from gradir.frontends.functions.promotion import converted, spread
@@ -26,9 +26,6 @@ from gradir.frontends.transforms.flow import scan
 from gradir.frontends.transforms.markers import no_grad
 
 RULES = RuleTable("JAX")
-
-_CONVOLUTIONS = {1: Conv1dOp, 2: Conv2dOp, 3: Conv3dOp}
-_POOLS = {1: MaxPool1dOp, 2: MaxPool2dOp, 3: MaxPool3dOp}
 
 
 # Convolutions.
@@ -91,7 +88,7 @@ def _spatial(
         "stride": list(strides), "dilation": list(dilation), "groups": groups,
         "padding": [*(low for low, _ in padding), *(high for _, high in padding)],
     }  # fmt: skip
-    return apply(_CONVOLUTIONS[dims], {"x": x, "weight": kernel, **settings})
+    return apply(CONV_OPS[dims], {"x": x, "weight": kernel, **settings})
 
 
 # Windows.
@@ -230,7 +227,7 @@ def _pooled(windows: _Windows, x: Any, is_max: bool) -> Any:
         "dilation": [windows.steps[d] for d in axes],
     }  # fmt: skip
     lines = lines if is_max else op.negative(lines)
-    made = apply(_POOLS[len(axes)], {"x": lines, **settings})
+    made = apply(MAX_POOL_LAYER_OPS[len(axes)], {"x": lines, **settings})
     made = made if is_max else op.negative(made)
     made = gnp.reshape(made, [*(x.shape[d] for d in first), *made.shape[2:]])
     return gnp.permute_dims(made, _inverse(order))

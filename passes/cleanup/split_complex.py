@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -18,17 +18,27 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from gradir.dialects.base.diagnostics import PassError
+from gradir.dialects.base.lazy_function import lazy_function
 from gradir.dialects.base.op_rules import decomposition
 from gradir.dialects.base.shapes import has_open_types, is_complex_tensor
 from gradir.dialects.base.value import Emitter, Value
 from gradir.dialects.building.pairs import PairRule
 from gradir.dialects.grad.tape import TapeType
-from gradir.dialects.planes.arithmetic import plane_type
-from gradir.dialects.planes.memory import interleaved, memory_type, planes_of
-from gradir.dialects.planes.rules import rule_of
 from gradir.passes.analysis.edits import erase
 from gradir.passes.analysis.region_ops import is_carrier
 from gradir.passes.cleanup.paired_values import PairedValues
+
+# Programs without complex numbers, which pass through this stage too, do without the rules.
+if TYPE_CHECKING:
+    from gradir.dialects.planes.arithmetic import plane_type
+    from gradir.dialects.planes.memory import interleaved, memory_type, planes_of
+    from gradir.dialects.planes.rules import rule_of
+else:
+    plane_type = lazy_function("gradir.dialects.planes.arithmetic", "plane_type")
+    interleaved = lazy_function("gradir.dialects.planes.memory", "interleaved")
+    memory_type = lazy_function("gradir.dialects.planes.memory", "memory_type")
+    planes_of = lazy_function("gradir.dialects.planes.memory", "planes_of")
+    rule_of = lazy_function("gradir.dialects.planes.rules", "rule_of")
 
 
 def split_complex(module: ModuleOp) -> None:

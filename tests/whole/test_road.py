@@ -34,7 +34,10 @@ sys.setprofile(None)
 print(json.dumps([sorted(entered), sorted(sys.modules)]))
 """
 
-NOT_NEEDED = ("difflib", "email", "importlib.metadata", "logging", "scipy", "sysconfig", "unittest")
+NOT_NEEDED = (
+    *("difflib", "email", "importlib.metadata", "logging", "scipy", "sysconfig", "unittest"),
+    "gradir.dialects.planes",
+)
 """Modules that a first call does without: they take as long to import as a small stage runs."""
 
 

@@ -24,10 +24,13 @@ __all__ = [
     "cache_info",
     "checkpoint",
     "clear_cache",
+    "closure_convert",
     "compile",
     "cond",
     "custom_jvp",
+    "custom_linear_solve",
     "custom_op",
+    "custom_root",
     "custom_vjp",
     "default_dtype",
     "export_library",
@@ -111,6 +114,9 @@ _LAZY = {
     "no_grad": "gradir.frontends.transforms.markers",
     "custom_jvp": "gradir.frontends.transforms.custom_derivatives",
     "custom_vjp": "gradir.frontends.transforms.custom_derivatives",
+    "closure_convert": "gradir.frontends.transforms.implicit",
+    "custom_linear_solve": "gradir.frontends.transforms.implicit",
+    "custom_root": "gradir.frontends.transforms.implicit",
     "custom_op": "gradir.frontends.transforms.custom_op",
     "kernel": "gradir.frontends.transforms.kernel",
     "include_dir": "gradir.runtime.native_functions",
@@ -186,6 +192,9 @@ if TYPE_CHECKING:
     from gradir.frontends.transforms.flow import scan as scan
     from gradir.frontends.transforms.flow import while_loop as while_loop
     from gradir.frontends.transforms.function_of import function_of as function_of
+    from gradir.frontends.transforms.implicit import closure_convert as closure_convert
+    from gradir.frontends.transforms.implicit import custom_linear_solve as custom_linear_solve
+    from gradir.frontends.transforms.implicit import custom_root as custom_root
     from gradir.frontends.transforms.jacobians import hessian as hessian
     from gradir.frontends.transforms.jacobians import jacfwd as jacfwd
     from gradir.frontends.transforms.jacobians import jacobian as jacobian

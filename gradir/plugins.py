@@ -28,11 +28,16 @@ from xdsl.passes import ModulePass
 from gradir.builtin import builtin_dialects, builtin_passes, own_dialects
 from gradir.dialects.base import op_rules
 from gradir.dialects.base.interfaces import TensorOp
+from gradir.dialects.base.lazy_function import lazy_function
 from gradir.errors import ArgumentError, ArgumentTypeError, GradirError
 from gradir.universe import loaded_universes
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
+
+    from gradir.passes.differentiate.transpose import transposed_jvp
+else:
+    transposed_jvp = lazy_function("gradir.passes.differentiate.transpose", "transposed_jvp")
 
 OpT = TypeVar("OpT", bound=type[Operation])
 PassT = TypeVar("PassT", bound=type[ModulePass])
@@ -116,6 +121,7 @@ def register_rule(
     op_class: type[Operation],
     *,
     vjp: Callable[..., Any] | None = None,
+    jvp: Callable[..., Any] | None = None,
     vmap: Callable[..., Any] | None = None,
     decompose: Callable[..., Any] | None = None,
     numpy: Callable[..., Any] | None = None,
@@ -125,7 +131,9 @@ def register_rule(
     """Give an op of any xDSL dialect what gradir has to know; a TensorOp has methods for it.
 
     `vjp(op, cts, results, operands)` gives a cotangent for each operand, None for none, from those
-    of the results, which are None where nothing flows; forward mode transposes it. `vmap(op,
+    of the results, which are None where nothing flows. `jvp(op, tangents, results, operands)` gives
+    the tangents of the results from those of the operands, which are None for integers, and must be
+    linear in them. Each mode transposes the other's rule where it has none. `vmap(op,
     batch)` gives the results on rows, or None to run row by row, as without one. `decompose(op,
     *operands)` gives the value by ops that gradir compiles, `numpy(op, *arrays)` by NumPy, for the
     interpreter. `simplify(op, *operands)` gives a cheaper equal value, or None. `inactive` ops have
@@ -143,8 +151,10 @@ def register_rule(
     if op_class in [*known, *without] and not op_rules.has_plugin_rule(op_class):
         raise ArgumentError(f"register_rule: gradir has rules for {op_class.name} itself")
     op_rules.note_plugin(op_class)
+    of_jvp: Callable[..., Any] | None = None if jvp is None else transposed_jvp(jvp)
     given = {
-        op_rules.register_vjp: vjp,
+        op_rules.register_jvp: jvp,
+        op_rules.register_vjp: vjp or of_jvp,
         op_rules.register_vmap: vmap,
         op_rules.register_decomposition: decompose,
         op_rules.register_meaning: numpy,

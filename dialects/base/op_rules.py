@@ -18,6 +18,8 @@ from gradir.dialects.base.support import Mask, Supports
 from gradir.dialects.base.value import Value
 
 VjpRule = Callable[[Any, Cotangents, Sequence[Value], Sequence[Value]], Cotangents]
+# From the tangents of the operands, None for integer ones, those of the results.
+JvpRule = VjpRule
 VmapRule = Callable[[Any, Batch], Sequence[Value] | None]
 Simplification = Callable[..., Value | None]
 # The support of a result, by its number.
@@ -29,6 +31,7 @@ Decomposition = Callable[..., Value | Sequence[Value]]
 Refusal = Callable[[Any, Callable[[SSAValue], bool]], str | None]
 
 _VJP_RULES: dict[type[Operation], VjpRule] = {}
+_JVP_RULES: dict[type[Operation], JvpRule] = {}
 _VMAP_RULES: dict[type[Operation], VmapRule] = {}
 _ELEMENTWISE: set[type[Operation]] = set()
 _APPLIES: dict[type[Operation], Callable[[Any], bool]] = {}
@@ -59,6 +62,14 @@ def register_vjp(
     _VJP_RULES[op_class] = rule
     if applies is not None:
         _APPLIES[op_class] = applies
+
+
+def register_jvp(op_class: type[Operation], rule: JvpRule) -> None:
+    """Give an op of another dialect a derivative for forward mode, in place of its vjp's transpose.
+
+    `rule(op, tangents, results, operands)` gives the tangents of the results.
+    """
+    _JVP_RULES[op_class] = rule
 
 
 def register_vmap(op_class: type[Operation], rule: VmapRule) -> None:
@@ -194,6 +205,11 @@ def vjp_rule(op: Operation) -> VjpRule | None:
     if foreign_type(op) is not None or (applies is not None and not applies(op)):
         return None
     return _VJP_RULES.get(type(op))
+
+
+def jvp_rule(op: Operation) -> JvpRule | None:
+    """The registered derivative of an op for forward mode; None without one."""
+    return _JVP_RULES.get(type(op))
 
 
 def vmap_op(batch: Batch) -> Sequence[Value] | None:

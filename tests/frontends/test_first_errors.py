@@ -37,10 +37,7 @@ G: Any = gradir  # for calls that no checker of types takes
         ("from gradir.compat.jax import gard", "gradir.compat.jax has no gard: did you mean grad?"),
         ("from gradir.compat.jax.lax import psum", "gradir.comm.psum, between ranks"),
         ("from gradir.compat.jax.lax import scann", "did you mean scan?"),
-        (
-            "from gradir.compat.jax.lax import custom_root",
-            "jax.custom_vjp with a backward function",
-        ),
+        ("from gradir.compat.jax.lax import reduce_window", "gradir.nn.max_pool2d and avg_pool2d"),
         ("from gradir.compat.jax.nn import rellu", "did you mean relu?"),
         ("from gradir.compat.jax.numpy import arrange", "did you mean arange?"),
         ("from gradir.compat.jax.random import normall", "did you mean normal?"),

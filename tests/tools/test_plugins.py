@@ -21,6 +21,8 @@ from xdsl.traits import Pure
 import gradir
 from gradir import plugins
 from gradir.build import UnaryOp, Value, array, body
+from gradir.checking import ops
+from gradir.checking.random_programs import check_random_programs
 from gradir.dialects.base import op_rules
 from gradir.errors import ArgumentError, ArgumentTypeError, GradirError
 from gradir.testing import GradientMismatch, OpCase, check_grads, check_op
@@ -97,7 +99,7 @@ def test_an_op_class_has_everything() -> None:
 
 def test_check_op_holds_it_against_our_own_checks() -> None:
     cases = [OpCase("second.softsign", [s], kinks=[0]) for s in ((3, 4), (), (0,), (17,))]
-    check_op(softsign("second.softsign"), cases)  # which registers it
+    check_op(softsign("second.softsign"), cases, programs=1)  # which registers it
     wrong = [OpCase("third.softsign", [(3,)], kinks=[0])]
     with pytest.raises(GradientMismatch, match="gradient of order 1") as caught:
         check_op(softsign("third.softsign", slope=2.0), wrong)
@@ -110,6 +112,19 @@ def test_check_op_holds_it_against_our_own_checks() -> None:
         check_op(softsign("fourth.softsign"), [])
     with pytest.raises(ArgumentError, match="expected cases of fifth"):
         check_op(softsign("fifth.softsign"), cases)
+
+
+def test_check_op_runs_random_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A wrong derivative is found by a program alone, which a note names."""
+    monkeypatch.setattr(ops.checks, "OF_CASES", {})
+    monkeypatch.setattr(ops.checks, "OF_OPS", {})
+    case = OpCase("tenth.softsign", [(3,)], kinks=[0])
+    with pytest.raises(GradientMismatch) as caught:
+        check_op(softsign("tenth.softsign", slope=2.0), [case], programs=9, seed=5)
+    [note] = caught.value.__notes__
+    assert note.startswith("check_op: program ") and note.endswith(str(case))
+    found = [*check_random_programs([OpCase("array.argmax", [(3,)])], 6, 0)]
+    assert len({name.split(": ")[1] for name in found}) == 6
 
 
 def test_names_that_are_taken() -> None:
@@ -177,6 +192,18 @@ class ForeignCube(IRDLOperation):
     assembly_format = "$x attr-dict `:` type($x) `->` type($y)"
 
 
+@irdl_op_definition
+class ForeignSquare(IRDLOperation):
+    """x**2, whose rule is wrong."""
+
+    name = "eighth.square"
+
+    x = operand_def(TensorType)
+    y = result_def(TensorType)
+    traits = traits_def(Pure())
+    assembly_format = "$x attr-dict `:` type($x) `->` type($y)"
+
+
 def test_rules_for_ops_of_other_dialects() -> None:
     gradir.register_op(ForeignCube)
     text = PROGRAM.replace("%y = NAME %x : tensor<4xf64>", "%y = eighth.cube %x : T -> T")
@@ -203,6 +230,89 @@ def test_rules_for_ops_of_other_dialects() -> None:
 
     with pytest.raises(ArgumentError, match=r"gradir has rules for arith\.addf itself"):
         gradir.register_rule(AddfOp, inactive=True)
+
+
+@irdl_op_definition
+class ForeignWeightedCube(IRDLOperation):
+    """x**3 and x * w, of a dialect that knows nothing of gradir; n has no derivative."""
+
+    name = "eighth.weighted"
+
+    x = operand_def(TensorType)
+    w = operand_def(TensorType)
+    n = operand_def(TensorType)
+    cube = result_def(TensorType)
+    product = result_def(TensorType)
+    traits = traits_def(Pure())
+
+
+WEIGHTED = """
+func.func @f(%x: T, %w: T, %n: N) -> (T, T) {
+  %y, %z = "eighth.weighted"(%x, %w, %n) : (T, T, N) -> (T, T)
+  func.return %y, %z : T, T
+}
+""".replace("T", "tensor<4xf64>").replace("N", "tensor<4xi64>")
+
+
+@pytest.mark.parametrize("has_vjp", [False, True])
+def test_a_jvp_serves_both_modes(has_vjp: bool) -> None:
+    gradir.register_op(ForeignWeightedCube)
+    seen: list[str] = []
+
+    def vjp(op: Any, cts: Any, results: Any, operands: Any) -> Any:
+        seen.append("vjp")
+        (x, w, _), (of_cube, of_product) = operands, cts
+        parts = [] if of_cube is None else [of_cube * 3 * x * x]
+        parts += [] if of_product is None else [of_product * w]
+        return [sum(parts[1:], parts[0]), None if of_product is None else of_product * x, None]
+
+    def jvp(op: Any, tangents: Any, results: Any, operands: Any) -> Any:
+        seen.append("jvp")
+        (x, w, _), (of_x, of_w, of_n) = operands, tangents
+        assert of_n is None
+        return [3 * x * x * of_x, of_x * w + x * of_w]
+
+    gradir.register_rule(
+        ForeignWeightedCube,
+        vjp=vjp if has_vjp else None,
+        jvp=jvp,
+        decompose=lambda op, x, w, n: [x * x * x, x * w],
+        numpy=lambda op, x, w, n: (x**3, x * w),
+    )
+    try:
+        module = gradir.parse(WEIGHTED)
+        x, w, n = np.array([0.5, -1.0, 2.0, -3.0]), np.linspace(1, 2, 4), np.arange(4)
+        check_grads((module, "f"), [x, w, n], order=2)
+        assert set(seen) == {"vjp" if has_vjp else "jvp"} or has_vjp
+        seen.clear()
+        forward = module.gradient("f", mode="jvp")
+        assert set(seen) == {"jvp"}
+        moved = gradir.compile(forward, "f_jvp")(x, w, n, np.ones(4), np.full(4, 0.5))[2:]
+        np.testing.assert_allclose(moved[0], 3 * x**2)
+        np.testing.assert_allclose(moved[1], w + 0.5 * x)
+        # derivatives in one operand, of one result; and of the tangents
+        alone = gradir.compile(module.gradient("f", wrt=1, of=1, mode="grad"), "f_grad")
+        np.testing.assert_allclose(alone(x, w, n)[-1], x)
+        check_grads((forward, "f_jvp"), [x, w, n, np.ones(4), np.full(4, 0.5)], order=1)
+    finally:
+        for table in (op_rules._DECOMPOSITIONS, op_rules._VJP_RULES, op_rules._JVP_RULES):
+            table.pop(ForeignWeightedCube)
+
+
+def test_a_jvp_that_is_not_linear_is_an_error() -> None:
+    gradir.register_op(ForeignSquare)
+    gradir.register_rule(
+        ForeignSquare, jvp=lambda op, tangents, results, operands: [tangents[0] * tangents[0]]
+    )
+    text = PROGRAM.replace("%y = NAME %x : tensor<4xf64>", "%y = eighth.square %x : T -> T")
+    module = gradir.parse(text.replace(" T", " tensor<4xf64>"))
+    try:
+        with pytest.raises(
+            GradirError, match=r"3: error: eighth\.square: its jvp is not linear in the t"
+        ):
+            module.gradient("f", mode="vjp")
+    finally:
+        op_rules._VJP_RULES.pop(ForeignSquare), op_rules._JVP_RULES.pop(ForeignSquare)
 
 
 # Files and modules of --plugin.

@@ -17,7 +17,7 @@ from gradir.compat.jax.stages import jitted as _jitted
 from gradir.frontends.tracing.source_locations import named_options
 from gradir.frontends.tracing.spec import Spec as ShapeDtypeStruct
 from gradir.frontends.tracing.trace import trace as own_trace
-from gradir.frontends.transforms import derivatives, jacobians, markers
+from gradir.frontends.transforms import derivatives, implicit, jacobians, markers
 from gradir.frontends.transforms.custom_derivatives import custom_vjp
 from gradir.frontends.transforms.vmap import vmap as own_vmap
 
@@ -92,6 +92,7 @@ def vjp(fun: Function, *primals: Any, has_aux: bool = False) -> Any:
 
 
 jvp = giving_arrays(derivatives.jvp)
+closure_convert = implicit.closure_convert
 
 
 def linearize(fun: Function, *primals: Any) -> Any:
@@ -159,6 +160,7 @@ __all__ = [
     "ShapeDtypeStruct",
     "block_until_ready",
     "checkpoint",
+    "closure_convert",
     "config",
     "custom_jvp",
     "custom_vjp",

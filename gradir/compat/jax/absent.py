@@ -18,8 +18,6 @@ JAX: Mapping[str, str] = {
     "Device": "all arrays are on the CPU",
 }
 LAX: Mapping[str, str] = {
-    "custom_root": "jax.custom_vjp with a backward function that solves the transposed system",
-    "custom_linear_solve": "jnp.linalg.solve, or jax.custom_vjp with the transposed solve",
     "psum": "gradir.comm.psum, between ranks",
     "pmean": "gradir.comm, between ranks",
     "all_gather": "gradir.comm.all_gather, between ranks",

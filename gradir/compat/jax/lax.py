@@ -9,7 +9,7 @@ import gradir.numpy as gnp
 from gradir.compat.jax import absent
 from gradir.compat.jax.arrays import giving_arrays
 from gradir.frontends.tracing.source_locations import named_options
-from gradir.frontends.transforms import branches, flow, markers, scans
+from gradir.frontends.transforms import branches, flow, implicit, markers, scans
 
 _SAME = {
     name: giving_arrays(getattr(gnp, ours))
@@ -34,6 +34,8 @@ cond = giving_arrays(branches.cond)
 switch = giving_arrays(branches.switch)
 associative_scan = giving_arrays(scans.associative_scan)
 stop_gradient = giving_arrays(markers.no_grad)
+custom_linear_solve = giving_arrays(implicit.custom_linear_solve)
+custom_root = giving_arrays(implicit.custom_root)
 select = giving_arrays(gnp.where)
 
 
@@ -139,7 +141,8 @@ def top_k(operand: Any, k: int) -> Any:
 
 
 __all__ = [
-    *_SAME, "associative_scan", "clamp", "concatenate", "cond", "convert_element_type", "dot",
+    *_SAME, "associative_scan", "clamp", "concatenate", "cond", "convert_element_type",
+    "custom_linear_solve", "custom_root", "dot",
     "dynamic_index_in_dim", "dynamic_slice", "dynamic_update_slice", "fori_loop", "integer_pow",
     "map", "reciprocal", "reshape", "rsqrt", "scan", "select", "stop_gradient", "switch", "top_k",
     "while_loop",

@@ -170,19 +170,21 @@ class CustomVjp(CustomFunction):
 
     KIND, SETTER = "custom_vjp", "defvjp"
 
-    def defvjp(self, forward: Rule, backward: Rule) -> None:
+    def defvjp(self, forward: Rule, backward: Rule, jvp: Rule | None = None) -> None:
         """`forward(*args)` returns (results, residuals), `backward(residuals, cotangents)` a tuple.
 
         The tuple has a cotangent per argument, nested like it, or None for zero. `cotangents` are
         nested like the results, with None for integer results; cotangents of integer arguments are
         not read. Arguments of `nondiff_argnums` have no cotangent: `backward` gets them in front.
+
+        Forward mode is refused without `jvp(primals, tangents)`, as of `CustomJvp.defjvp`.
         """
-        self._rules = forward, backward
+        self._rules = (forward, backward) if jvp is None else (forward, backward, jvp)
 
     def _declared(
         self, trace: Trace, inner: Traced, values: Sequence[Tracer], static: Sequence[Any]
     ) -> list[str]:
-        forward, backward = self._rules
+        forward, backward, *jvps = self._rules
         args = inner.arguments.children[0].build(values)
         wrapped = _pair(self.with_static(forward, static))
         ahead = self.added(trace, wrapped, args, f"{inner.name}_forward")
@@ -191,7 +193,11 @@ class CustomVjp(CustomFunction):
         transposed = _BackwardOnLeaves(backward, inner, ahead, values, outputs)
         seeds = _seeds(trace, ahead, outputs)
         back = self.added(trace, transposed, seeds, f"{inner.name}_backward")
-        return [inner.name, ahead.name, back.name]
+        names = [inner.name, ahead.name, back.name]
+        for jvp in jvps:
+            rule = _JvpOnLeaves(partial(jvp, *static) if static else jvp, inner, outputs)
+            names.append(rule.added(self, trace, values).name)
+        return names
 
 
 class CustomJvp(CustomFunction):
@@ -225,8 +231,7 @@ class CustomJvp(CustomFunction):
         rule = _JvpOnLeaves(partial(jvp, *static) if static else jvp, inner, types)
         saved = _saving(self.with_static(self, static))
         ahead = self.added(trace, saved, args, f"{inner.name}_forward")
-        active = [v for v in values if is_inexact(element(v))]
-        pushed = self.added(trace, rule, [*values, *active], f"{inner.name}_jvp")
+        pushed = rule.added(self, trace, values)
         seeds = _seeds(trace, ahead, types)
         back = self.added(trace, _Transposed(rule, values), seeds, f"{inner.name}_backward")
         return [inner.name, ahead.name, back.name, pushed.name]
@@ -310,6 +315,11 @@ class _JvpOnLeaves:
 
     def __init__(self, function: Rule, inner: Traced, types: Sequence[Attribute]):
         self.function, self.inner, self.types = function, inner, types
+
+    def added(self, of: CustomFunction, trace: Trace, values: Sequence[Tracer]) -> Traced:
+        """Trace it for primals like these values."""
+        active = [v for v in values if is_inexact(element(v))]
+        return of.added(trace, self, [*values, *active], f"{self.inner.name}_jvp")
 
     def __call__(self, *leaves: Tracer) -> list[Tracer]:
         count = self.inner.arguments.leaf_count

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 import gradir.frontends.functions.numpy as gnp
-from gradir.dialects.base.shapes import is_float
 from gradir.frontends.functions import factors
 from gradir.frontends.functions.array_ops import op
 from gradir.frontends.functions.promotion import converted, spread
@@ -17,9 +15,8 @@ from gradir.frontends.scipy.lu_factors import factored
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.spec import ELEMENTS
 from gradir.frontends.tracing.tracing import element
-from gradir.frontends.transforms.custom_derivatives import CustomVjp
-from gradir.frontends.transforms.derivatives import vjp
 from gradir.frontends.transforms.flow import fori_loop
+from gradir.frontends.transforms.implicit import linear_solver
 
 RULES = RuleTable("JAX")
 
@@ -143,86 +140,13 @@ def _tridiagonal(call: Any, low: Any, middle: Any, high: Any, b: Any) -> Any:
 
 @RULES.rule("custom_linear_solve", note="its derivative is another solve")
 def _linear_solve(call: Any, *operands: Any) -> Any:
-    solve, _ = _solvers(call)
-    lengths = call["const_lengths"]
-    count = sum(_length(lengths, name) for name in _PARTS)
-    return solve(list(operands[:count]), list(operands[count:]))
-
-
-_PARTS = ("matvec", "vecmat", "solve", "transpose_solve")
-
-
-def _length(lengths: Any, name: str) -> int:
-    return getattr(lengths, name) or 0
-
-
-def _solvers(call: Any) -> tuple[CustomVjp, CustomVjp | None]:
-    """x of matvec(x) = b by the program's solve, and of the transposed system by its other one."""
+    names = "matvec", "vecmat", "solve", "transpose_solve"
     lengths, at = call["const_lengths"], 0
-    spans: dict[str, slice] = {}
-    for name in _PARTS:
-        spans[name] = slice(at, at + _length(lengths, name))
-        at += _length(lengths, name)
-    graphs = dict(zip(_PARTS, call["jaxprs"], strict=True))
-
-    def run(name: str) -> Any:
-        if graphs[name] is None:
-            return None
-        inner = call.replay.function(graphs[name])
-        return lambda consts, xs: inner(*consts[spans[name]], *xs)
-
-    solve = CustomVjp(_named(run("solve"), "solve"))
-    if graphs["transpose_solve"] is None:
-        back = _differentiated(run("solve"))
-        solve.defvjp(*_implicit(solve, back, run("matvec"), spans["matvec"]))
-        return solve, None
-    other = CustomVjp(_named(run("transpose_solve"), "transpose_solve"))
-    solve.defvjp(*_implicit(solve, other, run("matvec"), spans["matvec"]))
-    other.defvjp(*_implicit(other, solve, run("vecmat"), spans["vecmat"]))
-    return solve, other
-
-
-def _named(function: Any, name: str) -> Any:
-    def solve(consts: Sequence[Any], b: Sequence[Any]) -> Any:
-        return function(consts, b)
-
-    solve.__name__ = name
-    return solve
-
-
-def _differentiated(solve: Any) -> Any:
-    """The transposed system by the transpose of what solves the first one."""
-
-    def back(consts: Sequence[Any], cotangents: Sequence[Any]) -> Any:
-        _, pull = vjp(lambda *b: tuple(solve(consts, list(b))), *cotangents)
-        return list(pull(tuple(cotangents)))
-
-    return back
-
-
-def _implicit(solve: Any, transposed: Any, product: Any, span: slice) -> tuple[Any, Any]:
-    """The derivative of x with product(consts, x) = b: -(d product) and db, solved for."""
-
-    def forward(consts: Sequence[Any], b: Sequence[Any]) -> Any:
-        # the function with this rule: what its program keeps of the system has no derivative
-        x = solve(consts, b)
-        return x, (list(consts), list(x))
-
-    def backward(residuals: Any, cotangents: Sequence[Any]) -> Any:
-        consts, x = residuals
-        of_b = transposed(consts, list(cotangents))
-        grads: list[Any] = [None] * len(consts)
-        active = [k for k in range(len(consts))[span] if is_float(element(consts[k]))]
-        if active:
-
-            def applied(*given: Any) -> Any:
-                known = dict(zip(active, given, strict=True))
-                return tuple(product([known.get(k, c) for k, c in enumerate(consts)], x))
-
-            _, pull = vjp(applied, *(consts[k] for k in active))
-            found = pull(tuple(-g for g in of_b))
-            for k, grad in zip(active, found, strict=True):
-                grads[k] = grad
-        return grads, list(of_b)
-
-    return forward, backward
+    arrays, parts = dict[str, list[Any]](), dict[str, Any]()
+    for name, graph in zip(names, call["jaxprs"], strict=True):
+        count = getattr(lengths, name) or 0
+        arrays[name], at = list(operands[at : at + count]), at + count
+        if graph is not None:
+            inner = call.replay.function(graph)
+            parts[name] = lambda own, xs, inner=inner: inner(*own, *xs)
+    return linear_solver(parts)(arrays, list(operands[at:]))

@@ -18,7 +18,7 @@ import gradir.nn as nn
 import gradir.numpy as gnp
 from gradir import long_compilations
 from gradir.errors import ArgumentTypeError, TraceError
-from gradir.frontends.tracing import copied_code
+from gradir.frontends.tracing import copied_code, tracing
 
 X = np.array([0.5, -1.0, 2.0])
 G: Any = gradir  # for calls that no checker of types takes
@@ -254,10 +254,17 @@ def test_long_programs_say_so(
         return x
 
     with caplog.at_level(logging.WARNING, "gradir"):
+        gradir.compile(gradir.trace(unrolled, X), "unrolled")
+    [said] = caplog.messages
+    assert "@unrolled has been traced for more than 0 s, and has so far 1,024 ops" in said
+    assert "test_first_errors.py:" in said
+    assert "gradir.scan, fori_loop and while_loop have them once" in said
+    caplog.clear()
+    monkeypatch.setattr(tracing, "OPS_BETWEEN_LOOKS", 8192)
+    with caplog.at_level(logging.WARNING, "gradir"):
         gradir.jit(unrolled)(X)
-    assert "@unrolled takes more than 0 s to trace and compile: it has 3,603 ops" in caplog.text
-    assert "test_first_errors.py:" in caplog.text
-    assert "gradir.scan, fori_loop and while_loop have them once" in caplog.text
+    [said] = caplog.messages
+    assert "@unrolled takes more than 0 s to trace and compile: it has 3,603 ops" in said
 
 
 def test_a_misspelt_module_costs_no_import() -> None:

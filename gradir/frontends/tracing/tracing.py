@@ -44,6 +44,7 @@ from gradir.frontends.tracing.source_locations import location, refusal
 from gradir.frontends.tracing.spec import element_named, type_text
 from gradir.frontends.tracing.tracer import Tracer, registered
 from gradir.frontends.tracing.values import Known
+from gradir.long_compilations import OPS_BETWEEN_LOOKS, tell_while_tracing
 from gradir.passes.analysis.regions import MAX_REGION_DEPTH
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ class Trace:
 
     def __init__(self, types: Sequence[AnyTensor], outer: Trace | None = None):
         self.name = "main"
+        self.count = 0
         self.has_looked = False
         self.entry = Block(arg_types=types)
         self.outer = outer
@@ -87,6 +89,9 @@ class Trace:
         if isinstance(op, TensorOp):
             check_once(op)
         self.blocks[-1].add_op(op)
+        self.count += 1
+        if not self.count % OPS_BETWEEN_LOOKS:
+            tell_while_tracing(self.name, self.blocks)
         return op
 
     def apply(

@@ -60,6 +60,10 @@ class History:
     def __init__(self, epochs: Table, steps: Table):
         self._tables: dict[str, Table] = {"epochs": epochs, "steps": steps}
 
+    def __repr__(self) -> str:
+        counts = " and ".join(f"{len(table)} {name}" for name, table in self._tables.items())
+        return f"<gradir.History of {counts}>"
+
     @property
     def epochs(self) -> dict[str, list[float]]:
         return self._tables["epochs"].columns

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import harness
-from rows import report
+from rows import beside, report
 from rows.row import Figure, Outcome, Row, Run, Setting
 from rows.table import ROWS, by_name, outcome_of
 
@@ -175,6 +175,7 @@ def write(outcomes: Sequence[Outcome], head: str) -> None:
     made = report.replaced(page.read_text("utf-8"), report.markdown(outcomes, head))
     page.write_text(made, "utf-8")
     (DOCS / "benchmarks.svg").write_text(report.picture(outcomes, head), "utf-8")
+    (DOCS / "beside.svg").write_text(beside.picture(outcomes, head), "utf-8")
 
 
 if __name__ == "__main__":

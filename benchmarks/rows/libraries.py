@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 from typing import Any
 
 import harness
@@ -40,6 +41,33 @@ def in_jax(model: Model, inputs: Sequence[Any], wrt: Sequence[int]) -> harness.C
 
     compiled = jax.jit(jax.value_and_grad(value, argnums=tuple(wrt)))
     return lambda: jax.block_until_ready(compiled(*arrays))
+
+
+def memory_in_jax(model: Model, inputs: Sequence[Any], wrt: Sequence[int]) -> int:
+    """The bytes of temporaries of in_jax, arguments and results aside, as XLA plans them."""
+    jax, names = harness.library("jax"), JaxNames()
+    jax.config.update("jax_enable_x64", True)
+
+    def value(*inputs: Any) -> Any:
+        return model(names, *inputs)
+
+    lowered = jax.jit(jax.value_and_grad(value, argnums=tuple(wrt))).lower(*inputs)
+    return lowered.compile().memory_analysis().temp_size_in_bytes
+
+
+def memory_in_torch(model: Model, inputs: Sequence[Any], wrt: Sequence[int]) -> int:
+    """The most bytes at a time that a call of in_torch allocates, by PyTorch's profiler, less the
+    bytes of its gradients."""
+    profiler = harness.library("torch").profiler
+    call = in_torch(model, inputs, wrt)
+    call()
+    cpu = [profiler.ProfilerActivity.CPU]
+    with profiler.profile(activities=cpu, profile_memory=True) as made:
+        results = call()
+    events = [e for e in made.profiler.kineto_results.events() if e.name() == "[memory]"]
+    events.sort(key=lambda e: e.start_ns())
+    kept = sum(g.nbytes for g in results[1])
+    return max(accumulate(e.nbytes() for e in events)) - kept
 
 
 def in_torch(model: Model, inputs: Sequence[Any], wrt: Sequence[int]) -> harness.Call:

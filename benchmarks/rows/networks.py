@@ -15,6 +15,7 @@ from rows.timing import (
     first_call,
     first_call_row,
     hot_parts,
+    memory_of_peers,
     model_row,
     timed,
 )
@@ -66,7 +67,7 @@ def measure_resnet(run: Run) -> Measured:
     figures = [first_call(contender) for contender in contenders]
     figures += timed(run, contenders)
     arena = arena_of(compiled.compiled(*inputs).executable)
-    figures.append(arena)
+    figures += [arena, *memory_of_peers(resnet_of(0), inputs, RESNET_WRT, ("JAX", "PyTorch"))]
     for number, share in enumerate(SHARES, 1):
         limit = int(share * (arena.value or 0.0) * 1e6)
 
@@ -143,6 +144,7 @@ def measure_lstm(run: Run) -> Measured:
     ]
     figures = timed(run, contenders)
     figures.append(arena_of(compiled.compiled(*inputs).executable))
+    figures += memory_of_peers(lstm, inputs, range(1, 5), ("JAX",))
     return Measured(figures, lambda: hot_parts(compiled.profile(*inputs)))
 
 

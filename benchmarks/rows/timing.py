@@ -8,7 +8,14 @@ from typing import Any
 
 import harness
 
-from rows.libraries import Model, differentiated, in_gradir, jitted
+from rows.libraries import (
+    Model,
+    differentiated,
+    in_gradir,
+    jitted,
+    memory_in_jax,
+    memory_in_torch,
+)
 from rows.row import GRADIR, Figure, Measured, Run
 
 UNITS = {"s": 1.0, "ms": 1e3, "us": 1e6}
@@ -51,7 +58,7 @@ def model_row(
     peers: Sequence[str] = ("JAX", "PyTorch"),
     arena: bool = False,
 ) -> Callable[[Run], Measured]:
-    """The time of a model's value and gradient, and gradir's arena if asked for."""
+    """The time of a model's value and gradient, and its memory if asked for."""
 
     def measure(run: Run) -> Measured:
         inputs, threads = make_inputs(), run.setting.threads
@@ -62,6 +69,7 @@ def model_row(
         compiled = jitted(model, wrt, threads)
         if arena:
             figures.append(arena_of(compiled.compiled(*inputs).executable))
+            figures += memory_of_peers(model, inputs, wrt, peers)
         return Measured(figures, lambda: hot_parts(compiled.profile(*inputs)))
 
     return measure
@@ -69,6 +77,24 @@ def model_row(
 
 def arena_of(executable: Any) -> Figure:
     return Figure(GRADIR, "arena", executable.plan.peak_bytes / MEGABYTE, "MB")
+
+
+def memory_of_peers(
+    model: Model, inputs: Sequence[Any], wrt: Sequence[int], peers: Sequence[str]
+) -> list[Figure]:
+    """What peers that are installed hold beside arguments, and JAX beside results, in a call."""
+    known = {"JAX": ("jax", memory_in_jax), "PyTorch": ("torch", memory_in_torch)}
+    made: list[Figure] = []
+    for who, (library, memory) in known.items():
+        if who not in peers:
+            continue
+        try:
+            harness.library(library)
+        except ModuleNotFoundError:
+            made.append(Figure(who, "arena", None, "MB", "not installed"))
+        else:
+            made.append(Figure(who, "arena", memory(model, inputs, wrt) / MEGABYTE, "MB"))
+    return made
 
 
 def first_call_row(

@@ -8,7 +8,7 @@ import bench
 import harness
 import numpy as np
 import pytest
-from rows import report
+from rows import beside, report
 from rows.row import GRADIR, Asked, Figure, Measured, Outcome, Row, Run, Setting
 from rows.table import ROWS, outcome_of
 from rows.timing import hot_parts, per_second, timed
@@ -157,3 +157,20 @@ def test_hot_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     profile = gradir.compile(gradir.parse(text), "f").profile(np.ones(64, np.float32))
     said = hot_parts(profile, 2)
     assert "nest_0 " in said and "of the limit by" in said and "(tanh)" in said
+
+
+def test_the_picture_of_peers() -> None:
+    name = "ResNet of 8 blocks, 16 x 3 x 32 x 32, value and gradient"
+    figures = [
+        *(Figure(GRADIR, "time", 2000.0, "us"), Figure("JAX", "time", 1000.0, "us")),
+        *(Figure("PyTorch", "time", None, "us", "not installed"), Figure(GRADIR, "arena", 5, "MB")),
+        *(Figure("JAX", "arena", 60.0, "MB"), Figure(GRADIR, beside.SHARE, 1.0, "s")),
+    ]
+    busy = Outcome(name, Setting(busy=2), [Figure(GRADIR, "time", 9.0, "us")])
+    alone = Outcome("another", Setting(), figures)
+    drawn = beside.picture([Outcome(name, Setting(), figures), busy, alone], "today; gradir 1")
+    root = ElementTree.fromstring(drawn)
+    said = [e.text for e in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert said[:3] == [GRADIR, beside.LIMITED, "JAX"] and said[-1] == "today"
+    assert said.count("ResNet") == 2 and "2 ms" in said and "0.5" in said and "12" in said
+    assert set(beside.NAMES) <= {row.name for row in ROWS}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import accumulate
-from typing import Any
+from typing import Any, cast
 
 import harness
 import numpy as np
@@ -63,10 +63,10 @@ def memory_in_torch(model: Model, inputs: Sequence[Any], wrt: Sequence[int]) -> 
     call()
     cpu = [profiler.ProfilerActivity.CPU]
     with profiler.profile(activities=cpu, profile_memory=True) as made:
-        results = call()
+        _, gradients = cast(tuple[Any, Any], call())
     events = [e for e in made.profiler.kineto_results.events() if e.name() == "[memory]"]
     events.sort(key=lambda e: e.start_ns())
-    kept = sum(g.nbytes for g in results[1])
+    kept = sum(g.nbytes for g in gradients)
     return max(accumulate(e.nbytes() for e in events)) - kept
 
 

@@ -105,13 +105,16 @@ def test_different_programs_are_refused_before_they_meet() -> None:
 
 
 @needs_mpi
-def test_the_example_gives_the_same_bits_on_any_number_of_ranks() -> None:
+def test_the_example_gives_the_same_bits_on_any_number_of_ranks(tmp_path: Path) -> None:
     found: set[str] = set()
     for ranks in (1, 2, 4):
-        done = on_ranks(ranks, str(EXAMPLE), "1")  # too few epochs for a good result
+        done = on_ranks(
+            ranks, str(EXAMPLE), "1", folder=tmp_path
+        )  # too few epochs for a good result
         assert f"{ranks} ranks" in done.stdout, done.stdout + done.stderr
         found |= {line for line in done.stdout.splitlines() if line.startswith("parameters: ")}
     assert len(found) == 1
+    assert "<svg" in (tmp_path / "digits_mpi.svg").read_text()
 
 
 WITHOUT = """

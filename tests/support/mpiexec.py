@@ -15,7 +15,9 @@ needs_mpi = pytest.mark.skipif(find_spec("mpi4py") is None, reason="gradir[mpi] 
 MPIEXEC = Path(sys.executable).parent / "mpiexec"
 
 
-def on_ranks(ranks: int, *arguments: str, seconds: int = 20) -> subprocess.CompletedProcess[str]:
+def on_ranks(
+    ranks: int, *arguments: str, seconds: int = 20, folder: Path | None = None
+) -> subprocess.CompletedProcess[str]:
     command = ["mpiexec"] if not MPIEXEC.exists() else [str(MPIEXEC)]
     return subprocess.run(
         [*command, "-n", str(ranks), sys.executable, *arguments],
@@ -23,5 +25,6 @@ def on_ranks(ranks: int, *arguments: str, seconds: int = 20) -> subprocess.Compl
         text=True,
         check=False,
         timeout=120,
+        cwd=folder,
         env={**os.environ, "GRADIR_COMM_TIMEOUT": str(seconds), "GRADIR_NUM_THREADS": "1"},
     )

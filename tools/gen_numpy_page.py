@@ -12,6 +12,7 @@ from pathlib import Path
 from gradir import nn
 from gradir.frontends import numpy
 from gradir.frontends.functions import absent, linalg
+from gradir.scipy import fft as scipy_fft
 from gradir.scipy import integrate, ndimage, signal, special, stats
 from gradir.scipy import linalg as scipy_linalg
 
@@ -52,6 +53,7 @@ def page() -> str:
         _section("gradir.scipy.linalg", scipy_linalg.__all__, {}, scipy_linalg.ABSENT),
         _section("gradir.scipy.signal", signal.__all__, {}, signal.ABSENT),
         _section("gradir.scipy.ndimage", ndimage.__all__, {}, ndimage.ABSENT),
+        _section("gradir.scipy.fft", scipy_fft.__all__, {}, scipy_fft.ABSENT),
         _section("gradir.scipy.integrate", integrate.__all__, {}, integrate.ABSENT),
     ]
     return "\n".join([head + MARKER, *parts])

@@ -27,12 +27,16 @@ OUT = (
 
 
 def checked(
-    function: Callable[..., Any], name: str = "", module: str = "gradir.numpy", hint: str = ""
+    function: Callable[..., Any],
+    name: str = "",
+    module: str = "gradir.numpy",
+    hint: str = "",
+    takes_complex: bool = False,
 ) -> Callable[..., Any]:
     """A function whose unknown arguments, and `out`, are refused with the known ones, and a hint.
 
     Functions of gradir.nn take PyTorch's names of arguments, too; they and those of gradir.scipy
-    refuse complex numbers.
+    refuse complex numbers, unless they take them.
     """
     signature = inspect.signature(function)
     known = list(signature.parameters)
@@ -41,7 +45,7 @@ def checked(
     if place >= 0 and signature.parameters["out"].kind is inspect.Parameter.KEYWORD_ONLY:
         place = -1
 
-    is_of_reals = module.startswith(_OF_REALS)
+    is_of_reals = module.startswith(_OF_REALS) and not takes_complex
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if is_of_reals:

@@ -29,7 +29,7 @@ def _complex(a: Any) -> Any:
     return x if is_complex_array(x) else converted(x, complex_element(element(x)))
 
 
-def _real(name: str, a: Any) -> Any:
+def real_numbers(name: str, a: Any) -> Any:
     """a as floats that complex numbers are made of; TraceError for complex ones."""
     x = floating(a)
     if is_complex_array(x):
@@ -37,17 +37,23 @@ def _real(name: str, a: Any) -> Any:
     return converted(x, real_element(complex_element(element(x))))
 
 
-def _scale(name: str, norm: Any, n: int, inverse: bool) -> float:
-    """The factor of a transform of n numbers."""
+def norm_of(name: str, norm: Any) -> str:
+    """The name of a norm, "backward" for None."""
     norm = "backward" if norm is None else norm
     if norm not in _NORMS:
         raise refusal(f'{name}: norm must be "backward", "ortho" or "forward", got {norm!r}')
+    return norm
+
+
+def _scale(name: str, norm: Any, n: int, inverse: bool) -> float:
+    """The factor of a transform of n numbers."""
+    norm = norm_of(name, norm)
     if norm == "ortho":
         return 1 / sqrt(n)
     return 1 / n if (norm == "backward") == inverse else 1.0
 
 
-def _length(name: str, n: Any, default: int) -> int:
+def length(name: str, n: Any, default: int) -> int:
     """The number of points of a transform."""
     found = default if n is None else number(n, f"{name}: n")
     if found < 1:
@@ -55,7 +61,7 @@ def _length(name: str, n: Any, default: int) -> int:
     return found
 
 
-def _fitted(x: Any, n: int, axis: int) -> Any:
+def fitted(x: Any, n: int, axis: int) -> Any:
     """x cut to n elements along an axis, or with zeros behind."""
     extent = x.shape[axis]
     if n == extent:
@@ -69,9 +75,9 @@ def _fitted(x: Any, n: int, axis: int) -> Any:
 def _transform(name: str, a: Any, n: Any, axis: Any, norm: Any, inverse: bool) -> Any:
     x = _complex(a)
     at = axis_of(x, axis)
-    count = _length(name, n, x.shape[at])
+    count = length(name, n, x.shape[at])
     scale = _scale(name, norm, count, inverse)
-    made = op.fft(_fitted(x, count, at), axis=at, inverse=inverse or None)
+    made = op.fft(fitted(x, count, at), axis=at, inverse=inverse or None)
     return made if scale == 1.0 else _scaled(made, scale)
 
 
@@ -95,10 +101,10 @@ def ifft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: None = No
 
 def rfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: None = None) -> Tracer:
     """The first n // 2 + 1 numbers of `fft` of real numbers."""
-    x = _real("rfft", a)
+    x = real_numbers("rfft", a)
     at = axis_of(x, axis)
-    count = _length("rfft", n, x.shape[at])
-    x = _fitted(x, count, at)
+    count = length("rfft", n, x.shape[at])
+    x = fitted(x, count, at)
     scale = _scale("rfft", norm, count, False)
     made = _half_spectrum(x, at)
     return made if scale == 1.0 else _scaled(made, scale)
@@ -112,7 +118,7 @@ def _half_spectrum(x: Any, axis: int) -> Any:
     n = x.shape[axis]
     if n % 2 or n < 4:
         made = op.fft(_complex(x), axis=axis)
-        return _fitted(made, n // 2 + 1, axis)
+        return fitted(made, n // 2 + 1, axis)
     half = n // 2
     even, odd = (_every_second(x, axis, k) for k in range(2))
     pairs = op.fft(op.complex(even, odd), axis=axis)
@@ -136,8 +142,8 @@ def irfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: None = N
     """The n real numbers, by default 2 * (m - 1), whose `rfft` are the m numbers of a."""
     x = _complex(a)
     at = axis_of(x, axis)
-    count = _length("irfft", n, 2 * (x.shape[at] - 1))
-    half = _fitted(x, count // 2 + 1, at)
+    count = length("irfft", n, 2 * (x.shape[at] - 1))
+    half = fitted(x, count // 2 + 1, at)
     scale = _scale("irfft", norm, count, True)
     rest = conjugate(flip(_part(half, at, 1, (count + 1) // 2), at))
     whole = op.fft(concatenate([half, rest], at), axis=at, inverse=True)
@@ -157,16 +163,14 @@ def ihfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: None = N
 
 
 def _swapped(name: str, norm: Any) -> str:
-    norm = "backward" if norm is None else norm
-    if norm not in _NORMS:
-        raise refusal(f'{name}: norm must be "backward", "ortho" or "forward", got {norm!r}')
+    norm = norm_of(name, norm)
     return {"backward": "forward", "forward": "backward"}.get(norm, norm)
 
 
 # Several axes.
 
 
-def _sizes(name: str, x: Any, s: Any, axes: Any, halved: bool) -> list[tuple[Any, int]]:
+def sizes(name: str, x: Any, s: Any, axes: Any, halved: bool) -> list[tuple[Any, int]]:
     """The lengths and the axes of a transform of several axes."""
     if axes is None:
         count = x.ndim if s is None else len(s)
@@ -191,26 +195,26 @@ def _along(
 def fftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: None = None) -> Tracer:
     """`fft` along several axes, by default all."""
     x = _complex(a)
-    return _along(fft, x, _sizes("fftn", x, s, axes, False), norm)
+    return _along(fft, x, sizes("fftn", x, s, axes, False), norm)
 
 
 def ifftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: None = None) -> Tracer:
     """`ifft` along several axes, by default all."""
     x = _complex(a)
-    return _along(ifft, x, _sizes("ifftn", x, s, axes, False), norm)
+    return _along(ifft, x, sizes("ifftn", x, s, axes, False), norm)
 
 
 def rfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: None = None) -> Tracer:
     """`rfft` along the last axis, `fft` along the others."""
-    x = _real("rfftn", a)
-    *others, last = _sizes("rfftn", x, s, axes, True)
+    x = real_numbers("rfftn", a)
+    *others, last = sizes("rfftn", x, s, axes, True)
     return _along(fft, rfft(x, last[0], last[1], norm), others, norm)
 
 
 def irfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: None = None) -> Tracer:
     """The inverse of `rfftn`."""
     x = _complex(a)
-    *others, last = _sizes("irfftn", x, s, axes, True)
+    *others, last = sizes("irfftn", x, s, axes, True)
     return irfft(_along(ifft, x, others, norm), last[0], last[1], norm)
 
 

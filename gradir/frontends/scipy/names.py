@@ -10,11 +10,11 @@ from gradir.frontends.tracing.eager import eager
 
 
 def published(
-    functions: Iterable[Callable[..., Any]], module: str
+    functions: Iterable[Callable[..., Any]], module: str, takes_complex: bool = False
 ) -> dict[str, Callable[..., Any]]:
     """The public functions of a module by name."""
     made: dict[str, Callable[..., Any]] = {}
     for function in functions:
-        call = checked(function, module=module)
+        call = checked(function, module=module, takes_complex=takes_complex)
         made[function.__name__] = eager(call)
     return made

@@ -1,4 +1,4 @@
-"""gradir.scipy.signal: convolutions and filters, as SciPy has them."""
+"""gradir.scipy.signal: convolutions, filters and spectra, as SciPy has them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import gradir.frontends.functions.numpy as gnp
 from gradir.dialects.base.shapes import is_float
 from gradir.frontends.functions.arguments import floating, one_of
 from gradir.frontends.functions.missing_names import missing
+from gradir.frontends.scipy import spectral
 from gradir.frontends.scipy.calls import anywhere
 from gradir.frontends.scipy.names import published
 from gradir.frontends.tracing.source_locations import refusal
@@ -153,15 +154,19 @@ def _inside(name: str, x: tuple[int, ...], y: tuple[int, ...]) -> tuple[int, ...
 
 FUNCTIONS = (convolve, correlate, fftconvolve, oaconvolve, convolve2d, correlate2d)
 COMPILED = {"lfilter": anywhere(lfilter, "gradir.scipy.signal", ["axis"])}
-BY_NAME = published(FUNCTIONS, "gradir.scipy.signal") | COMPILED
+BY_NAME = {
+    **published(FUNCTIONS, "gradir.scipy.signal"),
+    **published(spectral.FUNCTIONS, "gradir.scipy.signal", takes_complex=True),
+    **COMPILED,
+}
 ABSENT: dict[str, str] = {
     **dict.fromkeys(
         "filtfilt sosfilt sosfiltfilt lfilter_zi sosfilt_zi deconvolve".split(),
         "of the filters lfilter is there",
     ),
     **dict.fromkeys(
-        "stft istft spectrogram welch periodogram csd coherence hilbert czt resample".split(),
-        "there is no Fourier transform",
+        "coherence czt resample ShortTimeFFT hilbert2 lombscargle".split(),
+        "stft, csd and gradir.numpy.fft are there",
     ),
 }
 """SciPy's names that are not here, and why."""

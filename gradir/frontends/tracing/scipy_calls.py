@@ -13,7 +13,7 @@ from gradir.frontends.tracing.object_arrays import is_object_array
 from gradir.frontends.tracing.source_locations import place_of_error, refusal
 from gradir.frontends.tracing.tracer import Tracer
 
-PARTS = ("special", "stats", "linalg", "signal", "ndimage", "integrate")
+PARTS = ("special", "stats", "linalg", "signal", "ndimage", "fft", "integrate")
 """The modules of gradir.scipy."""
 
 _ELSEWHERE: Mapping[str, str] = {

@@ -1,6 +1,6 @@
 """The code between a caller of C and a program: the same for all functions, as LLVM text.
 
-    @gradir_call(function, in, out, workspace, status)
+    @gradir_call(in, out, workspace, status, function)
         checks what it is given, fills the table of a call in the workspace, runs the program of a
         level that the processor has, and says what has failed
     @gradir_poll, @gradir_host, @gradir_realloc
@@ -200,7 +200,7 @@ def _call(texts: dict[str, str]) -> str:
     program = _program_of_level(f)
     given = f"ptr %function, ptr {program}, ptr %in, ptr %out, ptr %workspace, ptr %status"
     f.ret("i32 " + f.call("i32", "@run", given))
-    names = "ptr %function, ptr %in, ptr %out, ptr %workspace, ptr %given"
+    names = "ptr %in, ptr %out, ptr %workspace, ptr %given, ptr %function"
     return f.definition(CALL, names)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import Any
 
@@ -24,6 +24,7 @@ from gradir.aot.abi import (
     PROGRAM,
     WORKSPACE_ALIGNMENT,
 )
+from gradir.aot.callers import ENDS, caller_functions
 from gradir.aot.collectives import CollectiveCall, collective_functions
 from gradir.aot.cpu import LEVEL_NUMBERS, cpu_functions, cpu_instructions
 from gradir.aot.entry import CALL, entry_functions
@@ -121,7 +122,7 @@ def workspace_bytes(function: CompiledFunction) -> int:
 
 def exported(functions: Iterable[CompiledFunction]) -> list[str]:
     """The symbols that others see."""
-    return [f"{f.name}{end}" for f in functions for end in ("", "_info", "_workspace_bytes")]
+    return [f"{f.name}{end}" for f in functions for end in ENDS]
 
 
 def is_parallel(functions: Iterable[CompiledFunction]) -> bool:
@@ -157,14 +158,22 @@ def build_image(
     if with_threads:
         imports |= thread_imports()
     texts = _shared_texts(functions, target, threads if with_threads else 1, kinds, mpi)
-    objects = [read_object(fixed_object(text, target, FULL)) for text in texts]
+    objects = [_shared_object(text, target) for text in texts]
     if machine == elf.X86_64:
         objects.append(cpu_instructions())
     if kinds:
         objects.append(handles(machine, mpi, _calls(functions), groups))
     grow = _defined(objects, GROW) if with_threads else None
-    objects.append(_records(functions, machine, entries, grow, threads, version))
+    records, placed = _records(functions, machine, entries, grow, threads, version)
+    callers = caller_functions(machine, _defined(objects, CALL), placed)
+    objects += [callers, records]
     return link(units, Unit("gradir.", objects), exported(functions), imports)
+
+
+@lru_cache(maxsize=8)
+def _shared_object(text: str, target: MachineTarget) -> ObjectCode:
+    """Code that all libraries share; nobody changes an object."""
+    return read_object(fixed_object(text, target, FULL))
 
 
 def _calls(functions: Iterable[CompiledFunction]) -> list[LibraryCall]:
@@ -183,7 +192,7 @@ def _shared_texts(
     grows = any(level.code.program.growing for f in functions for level in f.levels)
     code = completed(entry_functions(grows, bool(kinds)), target)
     entry = [*code, cpu_functions(target.level != "aarch64")]
-    texts = ["\n".join(entry), _callers(functions)]
+    texts = ["\n".join(entry)]
     calls = _calls(functions)
     if calls:
         texts.append(host_function(bool(operators_of(calls)), bool(kinds)))
@@ -217,31 +226,6 @@ def _operators(functions: Sequence[CompiledFunction]) -> dict[str, str]:
     return found
 
 
-def _callers(functions: Iterable[CompiledFunction]) -> str:
-    """The module with the functions that others see."""
-    parts = [f"declare hidden i32 @{CALL}(ptr, ptr, ptr, ptr, ptr)"]
-    for f in functions:
-        record, info = f"{f.name}.record", f"{f.name}.info"
-        given = f"ptr @{record}, ptr %in, ptr %out, ptr %workspace, ptr %status"
-        parts.append(f"""
-@{record} = external hidden global i8
-@{info} = external hidden global i8
-
-define i32 @{f.name}(ptr %in, ptr %out, ptr %workspace, ptr %status) nounwind {{
-  %code = tail call i32 @{CALL}({given})
-  ret i32 %code
-}}
-
-define i64 @{f.name}_workspace_bytes() nounwind {{
-  ret i64 {workspace_bytes(f)}
-}}
-
-define ptr @{f.name}_info() nounwind {{
-  ret ptr @{info}
-}}""")
-    return "\n".join(parts)
-
-
 def _records(
     functions: Iterable[CompiledFunction],
     machine: int,
@@ -249,9 +233,10 @@ def _records(
     grow: Symbol | None,
     threads: int,
     version: str,
-) -> ObjectCode:
-    """The records of all functions."""
-    records = DataRecords(machine)
+) -> tuple[ObjectCode, list[tuple[str, int, Symbol, Symbol]]]:
+    """The records of all functions, and for each its name, the bytes of its workspace, its record
+    and its description."""
+    records, placed = DataRecords(machine), list[tuple[str, int, Symbol, Symbol]]()
     for function in functions:
         info = _info(function, records, threads, version)
         programs = records.structs(
@@ -263,8 +248,9 @@ def _records(
         )
         row: dict[str, Value] = {"info": info, "programs": programs, "grow": grow}
         row |= _quick_checks(function, records)
-        records.structs(FUNCTION, [row], f"{function.name}.record", is_global=True)
-    return records.object_code()
+        record = records.structs(FUNCTION, [row], f"{function.name}.record")
+        placed.append((function.name, workspace_bytes(function), record, info))
+    return records.object_code(), placed
 
 
 def _quick_checks(function: CompiledFunction, records: DataRecords) -> dict[str, Value]:
@@ -309,7 +295,7 @@ def _info(function: CompiledFunction, records: DataRecords, threads: int, versio
         "levels": records.pointers([records.text(level.level) for level in function.levels]),
         "level_bytes": records.words([workspace_of(p).size for p in programs]),
     }
-    return records.structs(INFO, [row], f"{function.name}.info", is_global=True)
+    return records.structs(INFO, [row], f"{function.name}.info")
 
 
 def _array(array: ArrayRole, records: DataRecords) -> dict[str, Value]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
 from gradir.aot import elf
-from gradir.aot.objects import RELRO, RODATA, ObjectCode, Relocation, Section, Symbol
+from gradir.aot.objects import RELRO, RODATA, ObjectCode, Section, Symbol
 from gradir.aot.relocations import ABSOLUTE
 from gradir.codegen.text.structs import Struct, size_of
 
@@ -110,7 +110,7 @@ class DataRecords:
         made.is_global = is_global
         assert made.section is not None
         made.section.relocations += [
-            Relocation(place, ABSOLUTE[self._machine], target, 0)
+            (place, ABSOLUTE[self._machine], target, 0)
             for place, target in pointers.items()
             if target is not None
         ]

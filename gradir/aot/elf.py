@@ -6,7 +6,7 @@ Numbers and layouts are those of the System V ABI and its supplements for x86-64
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 MAGIC = b"\x7fELF\x02\x01\x01" + bytes(9)
@@ -67,6 +67,16 @@ class Strings:
             self._places[text] = len(self.data)
             self.data += text.encode() + b"\0"
         return self._places[text]
+
+    def extend(self, texts: Sequence[str]) -> list[int]:
+        """The places of new names, which are written as they are."""
+        data = [text.encode() for text in texts]
+        places, place = list[int](), len(self.data)
+        for each in data:
+            places.append(place)
+            place += len(each) + 1
+        self.data += b"".join([each + b"\0" for each in data])
+        return places
 
 
 def aligned(number: int, to: int) -> int:

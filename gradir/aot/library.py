@@ -171,6 +171,12 @@ def build_image(
 
 
 @lru_cache(maxsize=8)
+def _with_processor(entry: str, target: MachineTarget) -> str:
+    """The code around programs, with what it needs to know of the target's kind of processor."""
+    return "\n".join([*completed(entry, target), cpu_functions(target.level != "aarch64")])
+
+
+@lru_cache(maxsize=8)
 def _shared_object(text: str, target: MachineTarget) -> ObjectCode:
     """Code that all libraries share; nobody changes an object."""
     return read_object(fixed_object(text, target, FULL))
@@ -190,9 +196,7 @@ def _shared_texts(
 ) -> list[str]:
     """The modules that all programs share; one thread needs no pool."""
     grows = any(level.code.program.growing for f in functions for level in f.levels)
-    code = completed(entry_functions(grows, bool(kinds)), target)
-    entry = [*code, cpu_functions(target.level != "aarch64")]
-    texts = ["\n".join(entry)]
+    texts = [_with_processor(entry_functions(grows, bool(kinds)), target)]
     calls = _calls(functions)
     if calls:
         texts.append(host_function(bool(operators_of(calls)), bool(kinds)))
@@ -238,7 +242,8 @@ def _records(
     and its description."""
     records, placed = DataRecords(machine), list[tuple[str, int, Symbol, Symbol]]()
     for function in functions:
-        info = _info(function, records, threads, version)
+        every = [_array(a, records) for a in (*function.inputs, *function.results)]
+        info = _info(function, every, records, threads, version)
         programs = records.structs(
             PROGRAM,
             [
@@ -247,26 +252,27 @@ def _records(
             ],
         )
         row: dict[str, Value] = {"info": info, "programs": programs, "grow": grow}
-        row |= _quick_checks(function, records)
+        row |= _quick_checks(function, every, records)
         record = records.structs(FUNCTION, [row], f"{function.name}.record")
         placed.append((function.name, workspace_bytes(function), record, info))
     return records.object_code(), placed
 
 
-def _quick_checks(function: CompiledFunction, records: DataRecords) -> dict[str, Value]:
+def _quick_checks(
+    function: CompiledFunction, arrays: Sequence[dict[str, Value]], records: DataRecords
+) -> dict[str, Value]:
     """What the quick checks of a call read."""
-    arrays = *function.inputs, *function.results
-    workspace = workspace_bytes(function)
-    sizes = [*(a.spec.nbytes for a in arrays), workspace]
+    every = *function.inputs, *function.results
+    sizes = [*(a.spec.nbytes for a in every), workspace_bytes(function)]
     return {
-        "checks": records.structs(CHECK, [_check(a, records) for a in arrays]),
+        "checks": records.structs(CHECK, [_check(a) for a in arrays]),
         "ends": records.halves(ends_of(sizes)),
         "meetings": meetings_of(sizes, len(function.results) + 1),
     }
 
 
-def _check(array: ArrayRole, records: DataRecords) -> dict[str, Value]:
-    said = _array(array, records)
+def _check(said: dict[str, Value]) -> dict[str, Value]:
+    """What an array must be, by its description."""
     rank, dtype, alignment = (said[name] for name in ("rank", "dtype", "alignment"))
     assert isinstance(rank, int) and isinstance(dtype, int) and isinstance(alignment, int)
     return {
@@ -274,19 +280,25 @@ def _check(array: ArrayRole, records: DataRecords) -> dict[str, Value]:
         "kind": rank | dtype << 32,
         "shape": said["shape"],
         "low": alignment - 1,
-        "request": array.request,
+        "request": said["request"],
     }
 
 
-def _info(function: CompiledFunction, records: DataRecords, threads: int, version: str) -> Symbol:
+def _info(
+    function: CompiledFunction,
+    arrays: Sequence[dict[str, Value]],
+    records: DataRecords,
+    threads: int,
+    version: str,
+) -> Symbol:
     programs = [level.code.program for level in function.levels]
     row: dict[str, Value] = {
         "abi": ABI,
         "threads": threads if is_parallel([function]) else 1,
         "version": records.text(version),
         "name": records.text(function.name),
-        "in": records.structs(ARRAY_INFO, [_array(a, records) for a in function.inputs]),
-        "out": records.structs(ARRAY_INFO, [_array(a, records) for a in function.results]),
+        "in": records.structs(ARRAY_INFO, arrays[: len(function.inputs)]),
+        "out": records.structs(ARRAY_INFO, arrays[len(function.inputs) :]),
         "n_in": len(function.inputs),
         "n_out": len(function.results),
         "n_levels": len(function.levels),

@@ -32,7 +32,7 @@ class Section:
     """Bytes of one kind that stay together; of zeros there is only the `size`."""
 
     kind: str
-    data: bytearray
+    data: bytes | bytearray
     align: int
     size: int
     relocations: list[tuple[int, int, Symbol, int]] = field(
@@ -113,10 +113,9 @@ def _section(data: bytes, row: Sequence[int], name: str) -> Section | None:
         kind = RELRO
     else:
         kind = ZEROS if type_ == elf.NOBITS and size > MOST_WRITTEN_ZEROS else DATA
-    held = data[offset : offset + size]
-    if type_ == elf.NOBITS:
-        held = bytes(size if kind == DATA else 0)
-    return Section(kind, bytearray(held), max(align, 1), size)
+    is_held = type_ != elf.NOBITS
+    held = data[offset : offset + size] if is_held else bytes(size if kind == DATA else 0)
+    return Section(kind, held, max(align, 1), size)
 
 
 def _symbols(

@@ -307,7 +307,8 @@ def test_unknown_relocations_and_symbols_are_named() -> None:
     code = read_object(data)
     with pytest.raises(CompileError, match="calls nobody, which no library may import"):
         link([], Unit("", [code]), ["f"], IMPORTS)
-    code.sections[0].relocations[0].type = 99
+    offset, _, symbol, addend = code.sections[0].relocations[0]
+    code.sections[0].relocations[0] = offset, 99, symbol, addend
     with pytest.raises(CompileError, match="relocation type 99 of x86-64, of symbol 'nobody', is"):
         link([], Unit("", [code]), ["f"], IMPORTS)
     with pytest.raises(CompileError, match="expected an ELF object of 64 bits"):

@@ -17,6 +17,7 @@ from gradir.aot.abi import (
     BLOCK_BYTES,
     CHECK,
     CONSTANT,
+    EXTENT,
     FUNCTION,
     GROWING,
     INFO,
@@ -49,7 +50,7 @@ from gradir.aot.program import (
     LibraryCall,
     PlacedMessage,
 )
-from gradir.aot.quick_checks import ends_of, meetings_of
+from gradir.aot.quick_checks import bits_of_address, ends_of, extents_of, meetings_of
 from gradir.aot.records import DataRecords, Value
 from gradir.aot.threads import GROW, grow_function
 from gradir.codegen.driver import pool
@@ -264,10 +265,15 @@ def _quick_checks(
     """What the quick checks of a call read."""
     every = *function.inputs, *function.results
     sizes = [*(a.spec.nbytes for a in every), workspace_bytes(function)]
+    both = function.inputs, function.results
+    extents = [extents_of([a.spec.shape for a in each]) for each in both]
     return {
-        "checks": records.structs(CHECK, [_check(a) for a in arrays]),
+        "checks": records.structs(CHECK, [_check(a) for a in arrays], align=16),
         "ends": records.halves(ends_of(sizes)),
         "meetings": meetings_of(sizes, len(function.results) + 1),
+        "extents": records.structs(EXTENT, [row for rows in extents for row in rows]),
+        "in_extents": len(extents[0]),
+        "out_extents": len(extents[1]),
     }
 
 
@@ -275,11 +281,14 @@ def _check(said: dict[str, Value]) -> dict[str, Value]:
     """What an array must be, by its description."""
     rank, dtype, alignment = (said[name] for name in ("rank", "dtype", "alignment"))
     assert isinstance(rank, int) and isinstance(dtype, int) and isinstance(alignment, int)
+    bits, low = bits_of_address(alignment)
     return {
+        "data_bits": bits,
+        "shape_bits": bits_of_address(1)[0] if rank else 0,
+        "data_low": low,
         "size": said["size"],
         "kind": rank | dtype << 32,
         "shape": said["shape"],
-        "low": alignment - 1,
         "request": said["request"],
     }
 

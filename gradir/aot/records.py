@@ -74,6 +74,7 @@ class DataRecords:
         name: str | None = None,
         is_global: bool = False,
         kind: str = RELRO,
+        align: int = 8,
     ) -> Symbol:
         """An array of structures, by the values of their fields; fields left out are 0."""
         data, pointers = list[bytes](), dict[int, Symbol]()
@@ -87,7 +88,9 @@ class DataRecords:
                     pointers[k * type_.size + place] = target
                 numbers[column] = 0
             data.append(pack(*numbers))
-        return self._with_pointers(b"".join(data), pointers, name or type_.name, is_global, kind)
+        return self._with_pointers(
+            b"".join(data), pointers, name or type_.name, is_global, kind, align
+        )
 
     def block(self, data: bytes, pointers: Mapping[int, Symbol], name: str) -> Symbol:
         """Bytes with pointers at some places."""
@@ -108,10 +111,11 @@ class DataRecords:
         name: str,
         is_global: bool,
         kind: str = RELRO,
+        align: int = 8,
     ) -> Symbol:
         if not data:
             return self.constant(bytes(8))
-        made = self._add(kind, data, 8, name)
+        made = self._add(kind, data, align, name)
         made.is_global = is_global
         assert made.section is not None
         type_, start = ABSOLUTE[self._machine], made.value

@@ -57,11 +57,11 @@ FUNCTION = Struct.of(
 )  # fmt: skip
 # What an array must be, in pairs of words as an array has them: the bits to look at of its two
 # addresses, less 1, and how they must be; its size; its `kind`, the rank, and in the upper half the
-# dtype. `shape` is where the extents are.
+# dtype. `shape` is where the extents are, `end` its number of `ends`.
 CHECK = Struct.of(
     "check",
     data_bits="i64", shape_bits="i64", data_low="i64", shape_low="i64",
-    size="i64", kind="i64", shape="ptr", request="i64",
+    size="i64", kind="i64", shape="ptr", request="i32", end="i32",
 )  # fmt: skip
 # An extent: the place of the array's `shape` among the arrays, of the extent there, and its value.
 EXTENT = Struct.of("extent", shape="i32", axis="i32", extent="i64")

@@ -74,8 +74,7 @@ def entry_functions(grows: bool, communicates: bool) -> str:
 def _fill_table(texts: dict[str, str], grows: bool) -> str:
     """`@fill_table(info, program, in, out, workspace, status)`: the table of a call."""
     f = Code(texts)
-    # two words at a time: what follows them is aligned to as many
-    with f.loop("0", f.field(PROGRAM, "%program", "words"), 2) as word:
+    for word in range(0, TABLE_ARGUMENTS, 2):
         place = f.address("i64", "%workspace", word)
         f.line(f"store <2 x i64> zeroinitializer, ptr {place}, align 16")
     asked = f.maximum(f.number(STATUS, "%status", "threads"), 1)
@@ -89,10 +88,16 @@ def _fill_table(texts: dict[str, str], grows: bool) -> str:
     start = f.field(PROGRAM, "%program", "first")
     for kind in ("in", "out"):
         count = f.number(INFO, "%info", f"n_{kind}")
-        with f.loop("0", count) as k:
+        words = f.address("i64", "%workspace", start)
+
+        def put_address(k: str, kind: str = kind, words: str = words) -> None:
             data = f.field(ARRAY, f.entry_of(ARRAY, f"%{kind}", k), "data")
-            f.store("ptr", 1, f.address("i64", "%workspace", f.add(start, k)), data)
+            f.store("ptr", 1, f.address("i64", words, k), data)
+
+        f.each(count, put_address)
         start = f.add(start, count)
+    with f.loop(start, f.field(PROGRAM, "%program", "words")) as word:
+        f.store("i64", 1, f.address("i64", "%workspace", word), "0")
     constants = f.field(PROGRAM, "%program", "constants")
     with f.loop("0", f.field(PROGRAM, "%program", "n_constants")) as k:
         constant = f.entry_of(CONSTANT, constants, k)

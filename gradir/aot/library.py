@@ -265,11 +265,12 @@ def _quick_checks(
     """What the quick checks of a call read."""
     every = *function.inputs, *function.results
     sizes = [*(a.spec.nbytes for a in every), workspace_bytes(function)]
-    both = function.inputs, function.results
+    ends, both = ends_of(sizes), (function.inputs, function.results)
+    checks = [_check(a) | {"end": end} for a, end in zip(arrays, ends, strict=False)]
     extents = [extents_of([a.spec.shape for a in each]) for each in both]
     return {
-        "checks": records.structs(CHECK, [_check(a) for a in arrays], align=16),
-        "ends": records.halves(ends_of(sizes)),
+        "checks": records.structs(CHECK, checks, align=16),
+        "ends": records.halves(ends),
         "meetings": meetings_of(sizes, len(function.results) + 1),
         "extents": records.structs(EXTENT, [row for rows in extents for row in rows]),
         "in_extents": len(extents[0]),

@@ -82,15 +82,19 @@ def quick_functions() -> str:
     checks, added = (f.field(FUNCTION, "%function", name) for name in ("checks", "ends"))
     for kind, first, count in (("in", "0", inputs), ("out", inputs, results)):
         check_of = f.entry_of(CHECK, checks, first)
-        end_of, added_of = (f.address("i32", p, first) for p in (ends, added))
-        with f.loop("0", count) as k:
+        end_of = f.address("i32", ends, first)
+
+        def check_one(k: str, kind: str = kind, check_of: str = check_of, to: str = end_of) -> None:
             check, array = f.entry_of(CHECK, check_of, k), f.entry_of(ARRAY, f"%{kind}", k)
             _check_array(f, check, array, pairs, shapes)
             if kind == "out":
                 _check_request(f, check, array, found)
-            data = f.emit(f"ptrtoint ptr {f.field(ARRAY, array, 'data')} to i32")
-            _store_end(f, end_of, added_of, k, data)
-    _store_end(f, ends, added, every, f.emit("ptrtoint ptr %workspace to i32"))
+            end = f.field(CHECK, check, "end")
+            _store_end(f, f.address("i32", to, k), end, f.field(ARRAY, array, "data"))
+
+        f.each(count, check_one)
+    end = f.load("i32", 1, f.address("i32", added, every))
+    _store_end(f, f.address("i32", ends, every), end, "%workspace")
     # nobody reads the shape of an array of another rank, or that is not wanted
     f.branch(f.emit(f"icmp eq i64 {_all_found(f, found, pairs)}, 0"), "alike", "other")
     f.label("other")
@@ -115,9 +119,9 @@ def _new_ends(f: Code, vectors: str) -> str:
     return ends
 
 
-def _store_end(f: Code, ends: str, added: str, k: str, data: str) -> None:
-    add = f.load("i32", 1, f.address("i32", added, k))
-    f.store("i32", 1, f.address("i32", ends, k), f.emit(f"add i32 {add}, {data}"))
+def _store_end(f: Code, place: str, added: str, data: str) -> None:
+    address = f.emit(f"ptrtoint ptr {data} to i32")
+    f.store("i32", 1, place, f.emit(f"add i32 {added}, {address}"))
 
 
 _SLOTS = ("i64", 1), ("i64", 1), ("i64", 2), ("i32", LANES)
@@ -146,8 +150,9 @@ def _both(check: str, array: str) -> tuple[tuple[Struct, str], tuple[Struct, str
 
 
 def _check_request(f: Code, check: str, array: str, found: str) -> None:
-    request = f.emit(f"zext i32 {f.field(ARRAY, array, 'request')} to i64")
-    _gather(f, found, [f.emit(f"xor i64 {request}, {f.field(CHECK, check, 'request')}")])
+    one, other = f.field(ARRAY, array, "request"), f.field(CHECK, check, "request")
+    differs = f.emit(f"xor i32 {one}, {other}")
+    _gather(f, found, [f.emit(f"zext i32 {differs} to i64")])
 
 
 def _check_extents(f: Code, found: str) -> None:
@@ -155,12 +160,15 @@ def _check_extents(f: Code, found: str) -> None:
     start = f.field(FUNCTION, "%function", "extents")
     for kind in ("in", "out"):
         count = f.field(FUNCTION, "%function", f"{kind}_extents")
-        with f.loop("0", count) as k:
+
+        def check_one(k: str, kind: str = kind, start: str = start) -> None:
             row = f.entry_of(EXTENT, start, k)
             place, axis = (f.number(EXTENT, row, name) for name in ("shape", "axis"))
             shape = f.load("ptr", 1, f.address("i8", f"%{kind}", place))
             extent = f.load("i64", 1, f.address("i8", shape, axis))
             _gather(f, found, [f.emit(f"xor i64 {extent}, {f.field(EXTENT, row, 'extent')}")])
+
+        f.each(count, check_one)
         start = f.entry_of(EXTENT, start, count)
 
 
@@ -178,14 +186,17 @@ def _count_meetings(
         with f.loop("0", vectors) as k:
             offset = f.emit(f"shl i64 {k}, 2")
             end, add = (f.load("i32", LANES, f.address("i32", p, offset)) for p in (ends, added))
-            count = f.load_slot("i32", LANES, meetings)
+            met: list[str] = []
             for begin, size in pairs:
                 ahead = f.emit(f"sub {_VECTOR} {end}, {begin}")
                 most = f.emit(f"add {_VECTOR} {add}, {size}")
                 meets = f.emit(f"icmp slt {_VECTOR} {ahead}, {most}")
-                wide = f.emit(f"sext <{LANES} x i1> {meets} to {_VECTOR}")
-                count = f.emit(f"sub {_VECTOR} {count}, {wide}")
-            f.store_slot("i32", LANES, meetings, count)
+                met.append(f.emit(f"sext <{LANES} x i1> {meets} to {_VECTOR}"))
+            # in pairs: each waits for less than in a row
+            one, other = (f.emit(f"add {_VECTOR} {a}, {b}") for a, b in (met[:2], met[2:]))
+            both = f.emit(f"add {_VECTOR} {one}, {other}")
+            count = f.load_slot("i32", LANES, meetings)
+            f.store_slot("i32", LANES, meetings, f.emit(f"sub {_VECTOR} {count}, {both}"))
 
 
 def _gather(f: Code, slot: str, parts: Sequence[str], lanes: int = 1) -> None:

@@ -7,7 +7,7 @@
 
 All addresses begin at 0, and the loader adds where it puts the library. Imports are bound when the
 library is loaded, never in a call. Tools find their way by the sections; the loader reads segments
-alone. A note has the digest by which loader.py knows that a file is as it was written.
+alone. A section has the digest by which loader.py knows that a file is as it was written.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from types import MappingProxyType
 
 from gradir.aot import elf, relocations
 from gradir.aot.linker import Image
-from gradir.aot.loader import DIGEST_BYTES, ElfFile
+from gradir.aot.loader import DIGEST_BYTES, DIGEST_MARK, ElfFile
 from gradir.aot.objects import DATA, RELRO, RODATA, TEXT, ZEROS, Relocation, Symbol
 from gradir.aot.symbol_tables import (
     dynamic_symbols,
@@ -44,9 +44,11 @@ ORIGIN = "$ORIGIN"
 """Where the libraries of custom operators are looked for first: beside this one."""
 SYSTEM_LIBRARIES = ("libc.so.6", "libm.so.6", "libpthread.so.0")
 
-NOTE = ".note.gradir"
-PADDING = ".relro_padding"
-"""Up to the end of a page, since the loader makes no part of one read-only; as lld has it."""
+DIGEST = ".gradir"
+"""It has the form of a note, but not the name: eu-elflint knows the notes that there are."""
+PADDING = ".padding"
+"""Up to the end of a page, since the loader makes no part of one read-only; as lld has it, whose
+name for it, .relro_padding, is one of relocations to eu-elflint."""
 
 READ, RUN, RELRO_SEGMENT, WRITE = range(4)
 RIGHTS = (
@@ -137,8 +139,7 @@ class _Library:
         versions, needs, self.version_count = version_tables(
             self.image, self.table.names, self.strings
         )
-        note = struct.pack("<3I8s", 7, DIGEST_BYTES, 1, b"gradir") + bytes(DIGEST_BYTES)
-        add(NOTE, elf.NOTE, READ, note, align=4)
+        add(DIGEST, elf.PROGBITS, READ, DIGEST_MARK + bytes(DIGEST_BYTES), align=4)
         add(".gnu.hash", elf.GNU_HASH, READ, gnu_hash_table(self.table))
         add(".hash", elf.HASH, READ, hash_table(self.table), entry=4)
         symbol_bytes = len(self.table.names) * elf.SYMBOL.size
@@ -171,7 +172,7 @@ class _Library:
         A segment goes on where the file has come to, at that place of the next page.
         """
         rows: list[list[int]] = []
-        count = len({p.segment for p in self.pieces.values()}) + 4
+        count = len({p.segment for p in self.pieces.values()}) + 3
         offset = address = elf.HEADER.size + count * elf.SEGMENT.size
         rows.append([READ, 0, 0, 0, 0])
         for piece in self.pieces.values():
@@ -336,9 +337,6 @@ class _Library:
         dynamic = self.pieces[".dynamic"].header
         where = dynamic.offset, dynamic.address, dynamic.size, dynamic.size
         add(elf.DYNAMIC_SEGMENT, RIGHTS[RELRO_SEGMENT], where, 8)
-        note = self.pieces[NOTE].header
-        where = note.offset, note.address, note.size, note.size
-        add(elf.NOTE_SEGMENT, elf.CAN_READ, where, 4)
         relro = next(row for row in self.segments if row[0] == RELRO_SEGMENT)
         add(elf.RELRO, elf.CAN_READ, relro[1:], 1)
         add(elf.STACK, RIGHTS[WRITE], (0, 0, 0, 0), 16)

@@ -13,8 +13,9 @@ TEXT, RODATA, RELRO, DATA, ZEROS = "text", "rodata", "data.rel.ro", "data", "bss
 KINDS = (RODATA, TEXT, RELRO, DATA, ZEROS)
 """The kinds of sections, in the order of a library: read, run, written by the loader, written."""
 
-MOST_WRITTEN_ZEROS = 64
-"""Bytes up to which zeros are data like others."""
+MOST_WRITTEN_ZEROS = 2048
+"""Bytes up to which zeros are data like others, as all of a pool of threads are: eu-elflint takes
+zeros behind the padding of another segment for a part of that."""
 
 TEMPORARY = b".L"
 """The begin of names for constants, a third of all, which no other file than LLVM's objects has."""

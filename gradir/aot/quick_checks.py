@@ -79,20 +79,9 @@ def quick_functions() -> str:
     every = f.add(inputs, results)
     vectors = f.add(f.emit(f"lshr i64 {every}, 2"), 1)  # with the workspace
     ends = _new_ends(f, vectors)
-    checks, added = (f.field(FUNCTION, "%function", name) for name in ("checks", "ends"))
+    added = f.field(FUNCTION, "%function", "ends")
     for kind, first, count in (("in", "0", inputs), ("out", inputs, results)):
-        check_of = f.entry_of(CHECK, checks, first)
-        end_of = f.address("i32", ends, first)
-
-        def check_one(k: str, kind: str = kind, check_of: str = check_of, to: str = end_of) -> None:
-            check, array = f.entry_of(CHECK, check_of, k), f.entry_of(ARRAY, f"%{kind}", k)
-            _check_array(f, check, array, pairs, shapes)
-            if kind == "out":
-                _check_request(f, check, array, found)
-            end = f.field(CHECK, check, "end")
-            _store_end(f, f.address("i32", to, k), end, f.field(ARRAY, array, "data"))
-
-        f.each(count, check_one)
+        _check_arrays(f, kind, first, count, ends, (found, shapes, pairs))
     end = f.load("i32", 1, f.address("i32", added, every))
     _store_end(f, f.address("i32", ends, every), end, "%workspace")
     # nobody reads the shape of an array of another rank, or that is not wanted
@@ -117,6 +106,26 @@ def _new_ends(f: Code, vectors: str) -> str:
     for place in (last, f.address("i32", last, -LANES)):
         f.store("i32", LANES, place, f.splat("i32", LANES, str(NO_END)))
     return ends
+
+
+def _check_arrays(
+    f: Code, kind: str, first: str, count: str, ends: str, slots: tuple[str, str, str]
+) -> None:
+    """Gather what differs in the inputs or the results, and store their ends; `first` is the number
+    of the first of them."""
+    found, shapes, pairs = slots
+    checks = f.entry_of(CHECK, f.field(FUNCTION, "%function", "checks"), first)
+    place = f.address("i32", ends, first)
+
+    def check_one(k: str) -> None:
+        check, array = f.entry_of(CHECK, checks, k), f.entry_of(ARRAY, f"%{kind}", k)
+        _check_array(f, check, array, pairs, shapes)
+        if kind == "out":
+            _check_request(f, check, array, found)
+        end = f.field(CHECK, check, "end")
+        _store_end(f, f.address("i32", place, k), end, f.field(ARRAY, array, "data"))
+
+    f.each(count, check_one)
 
 
 def _store_end(f: Code, place: str, added: str, data: str) -> None:

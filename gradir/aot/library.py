@@ -159,7 +159,7 @@ def build_image(
     if with_threads:
         imports |= thread_imports()
     texts = _shared_texts(functions, target, threads if with_threads else 1, kinds, mpi)
-    objects = [read_object(fixed_object(text, target, FULL)) for text in texts]
+    objects = [_shared_object(text, target) for text in texts]
     if machine == elf.X86_64:
         objects.append(cpu_instructions())
     if kinds:
@@ -175,6 +175,12 @@ def build_image(
 def _with_processor(entry: str, target: MachineTarget) -> str:
     """The code around programs, with what it needs to know of the target's kind of processor."""
     return "\n".join([*completed(entry, target), cpu_functions(target.level != "aarch64")])
+
+
+@lru_cache(maxsize=8)
+def _shared_object(text: str, target: MachineTarget) -> ObjectCode:
+    """Code that all libraries share, read once in a process; nobody changes an object."""
+    return read_object(fixed_object(text, target, FULL))
 
 
 def _calls(functions: Iterable[CompiledFunction]) -> list[LibraryCall]:

@@ -194,7 +194,7 @@ class Figures:
             made.append(f"| {what} | {shown} | <= {most:g} {unit}{of} | {verdict} |")
 
         median, least = statistics.median(self.links), min(self.links)
-        what = "link the digits step, with code on disk that all libraries share"
+        what = "link the digits step, with the code that all libraries share read before"
         add(what, median, f"{median:.1f} ms ({least:.1f})", 5, "ms")
         size = self.size / 1e3
         add("its library, with three levels", size, f"{size:.1f} kB", 200, "kB")

@@ -3,7 +3,8 @@
 export.py     what users call: programs in, files out
 program.py    a function at each level, and what cannot leave this process
 abi.py        the structures of gradir_abi.h
-entry.py      the code between a caller and a program, the same for all, with its checks
+callers.py    the three functions of a name that C sees
+entry.py      the code between them and a program, the same for all, with its checks
               (quick_checks.py, checks.py), what calls ask of results (results.py), tapes
               (growth.py), failures (failures.py), operators and collectives (hosts.py)
 collectives.py

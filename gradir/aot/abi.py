@@ -48,14 +48,23 @@ PUBLIC = ARRAY, ALLOCATOR, STATUS, ARRAY_INFO, INFO
 
 # A function: `grow` starts threads, or is null in a library without them. For its inputs and then
 # its results it has `checks` and `ends`, i32 that are added to addresses (quick_checks.py), and for
-# the workspace another one; `meetings` is the number of overlaps that is right.
+# the workspace another one; `meetings` is the number of overlaps that is right. `extents` are those
+# of inputs, and then those of results.
 FUNCTION = Struct.of(
     "function",
     info="ptr", programs="ptr", grow="ptr", checks="ptr", ends="ptr", meetings="i64",
+    extents="ptr", in_extents="i64", out_extents="i64",
 )  # fmt: skip
-# What an array must be: `kind` is its rank, and its dtype in the upper half, `low` the bits of its
-# address that must be 0.
-CHECK = Struct.of("check", size="i64", kind="i64", shape="ptr", low="i64", request="i64")
+# What an array must be, in pairs of words as an array has them: the bits to look at of its two
+# addresses, less 1, and how they must be; its size; its `kind`, the rank, and in the upper half the
+# dtype. `shape` is where the extents are, `end` its number of `ends`.
+CHECK = Struct.of(
+    "check",
+    data_bits="i64", shape_bits="i64", data_low="i64", shape_low="i64",
+    size="i64", kind="i64", shape="ptr", request="i32", end="i32",
+)  # fmt: skip
+# An extent: the place of the array's `shape` among the arrays, of the extent there, and its value.
+EXTENT = Struct.of("extent", shape="i32", axis="i32", extent="i64")
 # A function at a level, for processors of `least` (the numbers of the psABI's levels). The table of
 # `words` words begins the workspace; `arena` is the place of the arena there, 0 for none. The words
 # from `first` on take the addresses of inputs and results; the last ones, from byte `requests` on,

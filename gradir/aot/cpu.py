@@ -69,7 +69,7 @@ _WORDS = "%features", "%more", "%extended", "%saved"
 def cpu_functions(is_x86: bool) -> str:
     """`@gradir_cpu_level()`, with what it calls."""
     if not is_x86:
-        return f"define i64 @{CPU_LEVEL}() nounwind {{\n  ret i64 1\n}}"
+        return f"define internal i64 @{CPU_LEVEL}() nounwind alwaysinline {{\n  ret i64 1\n}}"
     return "\n".join([_level_of(), _cpu_level()])
 
 
@@ -106,7 +106,7 @@ declare i32 @{XGETBV}()
 @cpu.level = internal global i64 0, align 8
 
 {_LEAF}
-define i64 @{CPU_LEVEL}() nounwind {{
+define internal i64 @{CPU_LEVEL}() nounwind alwaysinline {{
 entry:
   %known = load atomic i64, ptr @cpu.level monotonic, align 8
   %is.known = icmp ne i64 %known, 0
@@ -114,6 +114,12 @@ entry:
 old:
   ret i64 %known
 ask:
+  %found = call i64 @find_level()
+  ret i64 %found
+}}
+
+define internal i64 @find_level() nounwind noinline {{
+entry:
   %last = call i32 @leaf(i32 0, i64 {EAX})
   %features = call i32 @leaf(i32 1, i64 {ECX})
   %is.new = icmp uge i32 %last, 7
@@ -122,7 +128,7 @@ seven:
   %more.7 = call i32 @leaf(i32 7, i64 {EBX})
   br label %three
 three:
-  %more = phi i32 [ 0, %ask ], [ %more.7, %seven ]
+  %more = phi i32 [ 0, %entry ], [ %more.7, %seven ]
   %last.8 = call i32 @leaf(i32 {extended - 1}, i64 {EAX})
   %has.8 = icmp uge i32 %last.8, {extended}
   br i1 %has.8, label %eight, label %saves

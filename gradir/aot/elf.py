@@ -6,7 +6,7 @@ Numbers and layouts are those of the System V ABI and its supplements for x86-64
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 MAGIC = b"\x7fELF\x02\x01\x01" + bytes(9)
@@ -16,12 +16,12 @@ MACHINES = {"x86-64": X86_64, "aarch64": AARCH64}
 NAMES = {number: name for name, number in MACHINES.items()}
 
 # Kinds of sections.
-PROGBITS, SYMTAB, STRTAB, RELA, HASH, DYNAMIC, NOTE, NOBITS = 1, 2, 3, 4, 5, 6, 7, 8
+PROGBITS, SYMTAB, STRTAB, RELA, HASH, DYNAMIC, NOBITS = 1, 2, 3, 4, 5, 6, 8
 DYNSYM, GNU_HASH, VERNEED, VERSYM = 11, 0x6FFFFFF6, 0x6FFFFFFE, 0x6FFFFFFF
 WRITE, ALLOC, EXECUTE, MERGE, INFO_LINK, TLS = 1, 2, 4, 0x10, 0x40, 0x400
 
 # Segments and their rights.
-LOAD, DYNAMIC_SEGMENT, NOTE_SEGMENT, STACK, RELRO = 1, 2, 4, 0x6474E551, 0x6474E552
+LOAD, DYNAMIC_SEGMENT, STACK, RELRO = 1, 2, 0x6474E551, 0x6474E552
 CAN_EXECUTE, CAN_WRITE, CAN_READ = 1, 2, 4
 
 # Symbols.
@@ -67,6 +67,16 @@ class Strings:
             self._places[text] = len(self.data)
             self.data += text.encode() + b"\0"
         return self._places[text]
+
+    def extend(self, texts: Sequence[str]) -> list[int]:
+        """The places of new names, which are written as they are."""
+        data = [text.encode() for text in texts]
+        places, place = list[int](), len(self.data)
+        for each in data:
+            places.append(place)
+            place += len(each) + 1
+        self.data += b"".join([each + b"\0" for each in data])
+        return places
 
 
 def aligned(number: int, to: int) -> int:

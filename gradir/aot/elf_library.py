@@ -7,7 +7,7 @@
 
 All addresses begin at 0, and the loader adds where it puts the library. Imports are bound when the
 library is loaded, never in a call. Tools find their way by the sections; the loader reads segments
-alone. A note has the digest by which loader.py knows that a file is as it was written.
+alone. A section has the digest by which loader.py knows that a file is as it was written.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from types import MappingProxyType
 
 from gradir.aot import elf, relocations
 from gradir.aot.linker import Image
-from gradir.aot.loader import DIGEST_BYTES, ElfFile
-from gradir.aot.objects import DATA, RELRO, RODATA, TEXT, ZEROS, Symbol
+from gradir.aot.loader import DIGEST_BYTES, DIGEST_MARK, ElfFile
+from gradir.aot.objects import DATA, RELRO, RODATA, TEXT, ZEROS, Relocation, Symbol
 from gradir.aot.symbol_tables import (
     dynamic_symbols,
     gnu_hash_table,
@@ -44,9 +44,11 @@ ORIGIN = "$ORIGIN"
 """Where the libraries of custom operators are looked for first: beside this one."""
 SYSTEM_LIBRARIES = ("libc.so.6", "libm.so.6", "libpthread.so.0")
 
-NOTE = ".note.gradir"
-PADDING = ".relro_padding"
-"""Up to the end of a page, since the loader makes no part of one read-only; as lld has it."""
+DIGEST = ".gradir"
+"""It has the form of a note, but not the name: eu-elflint knows the notes that there are."""
+PADDING = ".padding"
+"""Up to the end of a page, since the loader makes no part of one read-only; as lld has it, whose
+name for it, .relro_padding, is one of relocations to eu-elflint."""
 
 READ, RUN, RELRO_SEGMENT, WRITE = range(4)
 RIGHTS = (
@@ -85,18 +87,30 @@ class _Library:
         is_searched = any(n not in SYSTEM_LIBRARIES for n in needed)
         self.runpath = self.strings.add(ORIGIN) if is_searched else None
         self.table = dynamic_symbols(image, self.strings)
-        ways = relocations.WAYS[image.machine]
-        self.asked = [(part, r, ways[r.type]) for part, r in image.relocations]
-        called = [r.symbol for _, r, way in self.asked if way.asks == relocations.CALL]
-        self.stubs = _numbered([s for s in called if s.section is None])
-        looked_up = [r.symbol for _, r, way in self.asked if way.asks == relocations.GOT]
-        self.slots = _numbered([*self.stubs, *looked_up])
-        self.loaded = [(part, r) for part, r, way in self.asked if way.form == "word"]
+        self.loaded: list[tuple[str, Relocation]] = []
+        self.stubs, self.slots = self._needed_by_relocations()
         self.pieces = self._made_pieces()
         self.numbers = {name: number for number, name in enumerate(self.pieces, 1)}
         self.segments = self._placed()
         known = [kind for kind, name in SECTION_OF_PART.items() if name in self.pieces]
         self.starts = {kind: self.pieces[SECTION_OF_PART[kind]].header.address for kind in known}
+        starts = self.starts
+        self.addresses = {s: starts[s.kind] + place for s, place in image.places.items() if s.size}
+
+    def _needed_by_relocations(self) -> tuple[dict[Symbol, int], dict[Symbol, int]]:
+        """The stubs and the slots of symbols, by number; finds what the loader writes."""
+        called, looked_up = list[Symbol](), list[Symbol]()
+        ways = relocations.WAYS[self.image.machine]
+        for part, rows in self.image.relocations.items():
+            for r in rows:
+                way, symbol = ways[r[1]], r[2]
+                if way.form == "word":
+                    self.loaded.append((part, r))
+                elif way.asks == relocations.GOT:
+                    looked_up.append(symbol)
+                elif symbol.section is None and way.asks == relocations.CALL:
+                    called.append(symbol)
+        return _numbered(called), _numbered([*_numbered(called), *looked_up])
 
     # Layout.
 
@@ -125,8 +139,7 @@ class _Library:
         versions, needs, self.version_count = version_tables(
             self.image, self.table.names, self.strings
         )
-        note = struct.pack("<3I8s", 7, DIGEST_BYTES, 1, b"gradir") + bytes(DIGEST_BYTES)
-        add(NOTE, elf.NOTE, READ, note, align=4)
+        add(DIGEST, elf.PROGBITS, READ, DIGEST_MARK + bytes(DIGEST_BYTES), align=4)
         add(".gnu.hash", elf.GNU_HASH, READ, gnu_hash_table(self.table))
         add(".hash", elf.HASH, READ, hash_table(self.table), entry=4)
         symbol_bytes = len(self.table.names) * elf.SYMBOL.size
@@ -159,7 +172,7 @@ class _Library:
         A segment goes on where the file has come to, at that place of the next page.
         """
         rows: list[list[int]] = []
-        count = len({p.segment for p in self.pieces.values()}) + 4
+        count = len({p.segment for p in self.pieces.values()}) + 3
         offset = address = elf.HEADER.size + count * elf.SEGMENT.size
         rows.append([READ, 0, 0, 0, 0])
         for piece in self.pieces.values():
@@ -227,7 +240,7 @@ class _Library:
         section = symbol.section
         if section is None:
             return self.pieces[".plt"].header.address + STUB_BYTES * self.stubs[symbol]
-        return self.starts[section.kind] + self.image.places[section] + symbol.value
+        return self.addresses[section] + symbol.value
 
     def _slot_address(self, symbol: Symbol) -> int:
         return self.pieces[".got"].header.address + WORD * self.slots[symbol]
@@ -251,14 +264,20 @@ class _Library:
     def _relocate(self) -> None:
         """Write all addresses, and what the loader has to add to."""
         machine = self.image.machine
-        bytes_of = {kind: self.pieces[SECTION_OF_PART[kind]].data for kind in self.starts}
-        for part, r, way in self.asked:
-            if way.form == "word" and r.symbol.section is None:
-                continue
-            got = way.asks == relocations.GOT
-            target = self._slot_address(r.symbol) if got else self._address(r.symbol)
-            place = self.starts[part] + r.offset
-            relocations.apply(bytes_of[part], r.offset, way, target + r.addend, place)
+        ways, addresses, apply = relocations.WAYS[machine], self.addresses, relocations.apply
+        for kind, start in self.starts.items():
+            data = self.pieces[SECTION_OF_PART[kind]].data
+            for offset, type_, symbol, addend in self.image.relocations[kind]:
+                way, section = ways[type_], symbol.section
+                if way.asks == relocations.GOT:
+                    target = self._slot_address(symbol)
+                elif section is not None:
+                    target = addresses[section] + symbol.value
+                elif way.form == "word":
+                    continue  # the loader's
+                else:
+                    target = self._address(symbol)
+                apply(data, offset, way, target + addend, start + offset)
         relative, named = list[bytes](), list[bytes]()
         for place, symbol, addend, is_slot in self._loader_places():
             if symbol.section is not None:
@@ -276,8 +295,8 @@ class _Library:
     def _loader_places(self) -> list[tuple[int, Symbol, int, bool]]:
         """The words that the loader writes: their address, symbol, addend, whether in the GOT."""
         found: list[tuple[int, Symbol, int, bool]] = []
-        for part, r in self.loaded:
-            found.append((self.starts[part] + r.offset, r.symbol, r.addend, False))
+        for part, (offset, _, symbol, addend) in self.loaded:
+            found.append((self.starts[part] + offset, symbol, addend, False))
         return found + [(self._slot_address(s), s, 0, True) for s in self.slots]
 
     def _dynamic(self) -> bytes:
@@ -318,9 +337,6 @@ class _Library:
         dynamic = self.pieces[".dynamic"].header
         where = dynamic.offset, dynamic.address, dynamic.size, dynamic.size
         add(elf.DYNAMIC_SEGMENT, RIGHTS[RELRO_SEGMENT], where, 8)
-        note = self.pieces[NOTE].header
-        where = note.offset, note.address, note.size, note.size
-        add(elf.NOTE_SEGMENT, elf.CAN_READ, where, 4)
         relro = next(row for row in self.segments if row[0] == RELRO_SEGMENT)
         add(elf.RELRO, elf.CAN_READ, relro[1:], 1)
         add(elf.STACK, RIGHTS[WRITE], (0, 0, 0, 0), 16)

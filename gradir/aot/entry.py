@@ -1,6 +1,6 @@
 """The code between a caller of C and a program: the same for all functions, as LLVM text.
 
-    @gradir_call(function, in, out, workspace, status)
+    @gradir_call(in, out, workspace, status, function)
         checks what it is given, fills the table of a call in the workspace, runs the program of a
         level that the processor has, and says what has failed
     @gradir_poll, @gradir_host, @gradir_realloc
@@ -25,7 +25,7 @@ from gradir.aot.abi import (
     STATUS,
 )
 from gradir.aot.checks import check_functions, check_workspace
-from gradir.aot.code import Code, constant_texts
+from gradir.aot.code import ATTRIBUTES, Code, constant_texts
 from gradir.aot.collectives import END_SYMBOL
 from gradir.aot.failures import report, report_program
 from gradir.aot.growth import memory_functions
@@ -74,9 +74,9 @@ def entry_functions(grows: bool, communicates: bool) -> str:
 def _fill_table(texts: dict[str, str], grows: bool) -> str:
     """`@fill_table(info, program, in, out, workspace, status)`: the table of a call."""
     f = Code(texts)
-    words = f.field(PROGRAM, "%program", "words")
-    cleared = f"ptr %workspace, i8 0, i64 {f.multiply(words, 8)}, i1 false"
-    f.line(f"call void @llvm.memset.p0.i64({cleared})")
+    for word in range(0, TABLE_ARGUMENTS, 2):
+        place = f.address("i64", "%workspace", word)
+        f.line(f"store <2 x i64> zeroinitializer, ptr {place}, align 16")
     asked = f.maximum(f.number(STATUS, "%status", "threads"), 1)
     threads = f.minimum(asked, f.number(INFO, "%info", "threads"))
     f.store("i64", 1, f.address("i64", "%workspace", TABLE_THREADS), threads)
@@ -88,10 +88,16 @@ def _fill_table(texts: dict[str, str], grows: bool) -> str:
     start = f.field(PROGRAM, "%program", "first")
     for kind in ("in", "out"):
         count = f.number(INFO, "%info", f"n_{kind}")
-        with f.loop("0", count) as k:
+        words = f.address("i64", "%workspace", start)
+
+        def put_address(k: str, kind: str = kind, words: str = words) -> None:
             data = f.field(ARRAY, f.entry_of(ARRAY, f"%{kind}", k), "data")
-            f.store("ptr", 1, f.address("i64", "%workspace", f.add(start, k)), data)
+            f.store("ptr", 1, f.address("i64", words, k), data)
+
+        f.each(count, put_address)
         start = f.add(start, count)
+    with f.loop(start, f.field(PROGRAM, "%program", "words")) as word:
+        f.store("i64", 1, f.address("i64", "%workspace", word), "0")
     constants = f.field(PROGRAM, "%program", "constants")
     with f.loop("0", f.field(PROGRAM, "%program", "n_constants")) as k:
         constant = f.entry_of(CONSTANT, constants, k)
@@ -162,18 +168,13 @@ def _check_and_fill(f: Code, info: str, arguments: str) -> str:
         f.refuse_if(missing, "null_pointer", f"%s: {kind} is NULL", [name])
     given = "ptr %function, ptr %in, ptr %out, ptr %workspace"
     differ = f.call("i64", "@differ", given)
-    f.branch(f.emit(f"icmp eq i64 {differ}, 0"), "quick", "slow")
-    f.label("quick")
+    moved = f.emit(f"icmp ne i64 {differ}, 0")
+    with f.when(moved):
+        f.return_unless_0(f.call("i32", "@check_call", f"{arguments}, ptr %status"))
     f.call("void", "@fill_table", f"{arguments}, ptr %status")
-    f.jump("ready")
-    f.label("slow")
-    f.return_unless_0(f.call("i32", "@check_call", f"{arguments}, ptr %status"))
-    f.call("void", "@fill_table", f"{arguments}, ptr %status")
-    f.call("void", f"@{REDIRECT}", arguments)
-    slow = f.current_label
-    f.jump("ready")
-    f.label("ready")
-    return f.phi("i1", [("false", "quick"), ("true", slow)])
+    with f.when(moved):
+        f.call("void", f"@{REDIRECT}", arguments)
+    return moved
 
 
 def _call(texts: dict[str, str]) -> str:
@@ -200,8 +201,9 @@ def _call(texts: dict[str, str]) -> str:
     program = _program_of_level(f)
     given = f"ptr %function, ptr {program}, ptr %in, ptr %out, ptr %workspace, ptr %status"
     f.ret("i32 " + f.call("i32", "@run", given))
-    names = "ptr %function, ptr %in, ptr %out, ptr %workspace, ptr %given"
-    return f.definition(CALL, names)
+    names = "ptr %in, ptr %out, ptr %workspace, ptr %given, ptr %function"
+    # the few words of a table are cleared here: a call of memset takes longer
+    return f.define(CALL, names, f'{ATTRIBUTES} "no-builtins"', linkage="", result="i32")
 
 
 def _program_of_level(f: Code) -> str:
@@ -217,22 +219,24 @@ def _program_of_level(f: Code) -> str:
     f.refuse_if(f.emit(f"icmp slt i64 {most}, 0"), "bad_cpu", text, values)
     programs = f.field(FUNCTION, "%function", "programs")
     has = f.call("i64", f"@{CPU_LEVEL}", "")
-    chosen = f.allocate_early()
-    f.store("i64", 1, chosen, "0")
     any_ = f.emit(f"icmp eq i64 {most}, 0")
     asked = f.emit(f"select i1 {any_}, i64 {count}, i64 {f.minimum(most, count)}")
-    with f.loop("0", asked) as k:
-        least = f.field(PROGRAM, f.entry_of(PROGRAM, programs, k), "least")
-        runs = f.emit(f"icmp sle i64 {least}, {has}")
-        before = f.load("i64", 1, chosen)
-        after = f.emit(f"select i1 {runs}, i64 {f.add(k, 1)}, i64 {before}")
-        f.store("i64", 1, chosen, after)
-    level = f.load("i64", 1, chosen)
-    none = f.emit(f"icmp eq i64 {level}, 0")
+    # from the highest on, by branches: the processor goes on before it has compared
+    before, look, runs, lacks = f.current_label, *(f.fresh(n) for n in ("look", "runs", "lacks"))
+    f.jump(look)
+    f.label(look)
+    f.line(f"%chosen = phi i64 [ {asked}, %{before} ], [ %lower, %{lacks} ]")
     text = "%s: this processor lacks instructions of %s, the lowest level of the library"
-    f.refuse_if(none, "bad_cpu", text, [name, lowest])
-    f.put_number(STATUS, "%status", "used_level", level)
-    return f.entry_of(PROGRAM, programs, f.add(level, -1))
+    f.refuse_if(f.emit("icmp eq i64 %chosen, 0"), "bad_cpu", text, [name, lowest])
+    f.line("%lower = sub i64 %chosen, 1")
+    program = f.entry_of(PROGRAM, programs, "%lower")
+    least = f.field(PROGRAM, program, "least")
+    f.branch(f.emit(f"icmp sle i64 {least}, {has}"), runs, lacks)
+    f.label(lacks)
+    f.jump(look)
+    f.label(runs)
+    f.put_number(STATUS, "%status", "used_level", "%chosen")
+    return program
 
 
 def _poll(texts: dict[str, str]) -> str:

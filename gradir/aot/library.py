@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import Any
 
@@ -17,6 +17,7 @@ from gradir.aot.abi import (
     BLOCK_BYTES,
     CHECK,
     CONSTANT,
+    EXTENT,
     FUNCTION,
     GROWING,
     INFO,
@@ -24,6 +25,7 @@ from gradir.aot.abi import (
     PROGRAM,
     WORKSPACE_ALIGNMENT,
 )
+from gradir.aot.callers import ENDS, caller_functions
 from gradir.aot.collectives import CollectiveCall, collective_functions
 from gradir.aot.cpu import LEVEL_NUMBERS, cpu_functions, cpu_instructions
 from gradir.aot.entry import CALL, entry_functions
@@ -48,7 +50,7 @@ from gradir.aot.program import (
     LibraryCall,
     PlacedMessage,
 )
-from gradir.aot.quick_checks import ends_of, meetings_of
+from gradir.aot.quick_checks import bits_of_address, ends_of, extents_of, meetings_of
 from gradir.aot.records import DataRecords, Value
 from gradir.aot.threads import GROW, grow_function
 from gradir.codegen.driver import pool
@@ -121,7 +123,7 @@ def workspace_bytes(function: CompiledFunction) -> int:
 
 def exported(functions: Iterable[CompiledFunction]) -> list[str]:
     """The symbols that others see."""
-    return [f"{f.name}{end}" for f in functions for end in ("", "_info", "_workspace_bytes")]
+    return [f"{f.name}{end}" for f in functions for end in ENDS]
 
 
 def is_parallel(functions: Iterable[CompiledFunction]) -> bool:
@@ -157,14 +159,28 @@ def build_image(
     if with_threads:
         imports |= thread_imports()
     texts = _shared_texts(functions, target, threads if with_threads else 1, kinds, mpi)
-    objects = [read_object(fixed_object(text, target, FULL)) for text in texts]
+    objects = [_shared_object(text, target) for text in texts]
     if machine == elf.X86_64:
         objects.append(cpu_instructions())
     if kinds:
         objects.append(handles(machine, mpi, _calls(functions), groups))
     grow = _defined(objects, GROW) if with_threads else None
-    objects.append(_records(functions, machine, entries, grow, threads, version))
+    records, placed = _records(functions, machine, entries, grow, threads, version)
+    callers = caller_functions(machine, _defined(objects, CALL), placed)
+    objects += [callers, records]
     return link(units, Unit("gradir.", objects), exported(functions), imports)
+
+
+@lru_cache(maxsize=8)
+def _with_processor(entry: str, target: MachineTarget) -> str:
+    """The code around programs, with what it needs to know of the target's kind of processor."""
+    return "\n".join([*completed(entry, target), cpu_functions(target.level != "aarch64")])
+
+
+@lru_cache(maxsize=8)
+def _shared_object(text: str, target: MachineTarget) -> ObjectCode:
+    """Code that all libraries share, read once in a process; nobody changes an object."""
+    return read_object(fixed_object(text, target, FULL))
 
 
 def _calls(functions: Iterable[CompiledFunction]) -> list[LibraryCall]:
@@ -181,9 +197,7 @@ def _shared_texts(
 ) -> list[str]:
     """The modules that all programs share; one thread needs no pool."""
     grows = any(level.code.program.growing for f in functions for level in f.levels)
-    code = completed(entry_functions(grows, bool(kinds)), target)
-    entry = [*code, cpu_functions(target.level != "aarch64")]
-    texts = ["\n".join(entry), _callers(functions)]
+    texts = [_with_processor(entry_functions(grows, bool(kinds)), target)]
     calls = _calls(functions)
     if calls:
         texts.append(host_function(bool(operators_of(calls)), bool(kinds)))
@@ -217,31 +231,6 @@ def _operators(functions: Sequence[CompiledFunction]) -> dict[str, str]:
     return found
 
 
-def _callers(functions: Iterable[CompiledFunction]) -> str:
-    """The module with the functions that others see."""
-    parts = [f"declare hidden i32 @{CALL}(ptr, ptr, ptr, ptr, ptr)"]
-    for f in functions:
-        record, info = f"{f.name}.record", f"{f.name}.info"
-        given = f"ptr @{record}, ptr %in, ptr %out, ptr %workspace, ptr %status"
-        parts.append(f"""
-@{record} = external hidden global i8
-@{info} = external hidden global i8
-
-define i32 @{f.name}(ptr %in, ptr %out, ptr %workspace, ptr %status) nounwind {{
-  %code = tail call i32 @{CALL}({given})
-  ret i32 %code
-}}
-
-define i64 @{f.name}_workspace_bytes() nounwind {{
-  ret i64 {workspace_bytes(f)}
-}}
-
-define ptr @{f.name}_info() nounwind {{
-  ret ptr @{info}
-}}""")
-    return "\n".join(parts)
-
-
 def _records(
     functions: Iterable[CompiledFunction],
     machine: int,
@@ -249,11 +238,13 @@ def _records(
     grow: Symbol | None,
     threads: int,
     version: str,
-) -> ObjectCode:
-    """The records of all functions."""
-    records = DataRecords(machine)
+) -> tuple[ObjectCode, list[tuple[str, int, Symbol, Symbol]]]:
+    """The records of all functions, and for each its name, the bytes of its workspace, its record
+    and its description."""
+    records, placed = DataRecords(machine), list[tuple[str, int, Symbol, Symbol]]()
     for function in functions:
-        info = _info(function, records, threads, version)
+        every = [_array(a, records) for a in (*function.inputs, *function.results)]
+        info = _info(function, every, records, threads, version)
         programs = records.structs(
             PROGRAM,
             [
@@ -262,45 +253,62 @@ def _records(
             ],
         )
         row: dict[str, Value] = {"info": info, "programs": programs, "grow": grow}
-        row |= _quick_checks(function, records)
-        records.structs(FUNCTION, [row], f"{function.name}.record", is_global=True)
-    return records.object_code()
+        row |= _quick_checks(function, every, records)
+        record = records.structs(FUNCTION, [row], f"{function.name}.record")
+        placed.append((function.name, workspace_bytes(function), record, info))
+    return records.object_code(), placed
 
 
-def _quick_checks(function: CompiledFunction, records: DataRecords) -> dict[str, Value]:
+def _quick_checks(
+    function: CompiledFunction, arrays: Sequence[dict[str, Value]], records: DataRecords
+) -> dict[str, Value]:
     """What the quick checks of a call read."""
-    arrays = *function.inputs, *function.results
-    workspace = workspace_bytes(function)
-    sizes = [*(a.spec.nbytes for a in arrays), workspace]
+    every = *function.inputs, *function.results
+    sizes = [*(a.spec.nbytes for a in every), workspace_bytes(function)]
+    ends, both = ends_of(sizes), (function.inputs, function.results)
+    checks = [_check(a) | {"end": end} for a, end in zip(arrays, ends, strict=False)]
+    extents = [extents_of([a.spec.shape for a in each]) for each in both]
     return {
-        "checks": records.structs(CHECK, [_check(a, records) for a in arrays]),
-        "ends": records.halves(ends_of(sizes)),
+        "checks": records.structs(CHECK, checks, align=16),
+        "ends": records.halves(ends),
         "meetings": meetings_of(sizes, len(function.results) + 1),
+        "extents": records.structs(EXTENT, [row for rows in extents for row in rows]),
+        "in_extents": len(extents[0]),
+        "out_extents": len(extents[1]),
     }
 
 
-def _check(array: ArrayRole, records: DataRecords) -> dict[str, Value]:
-    said = _array(array, records)
+def _check(said: dict[str, Value]) -> dict[str, Value]:
+    """What an array must be, by its description."""
     rank, dtype, alignment = (said[name] for name in ("rank", "dtype", "alignment"))
     assert isinstance(rank, int) and isinstance(dtype, int) and isinstance(alignment, int)
+    bits, low = bits_of_address(alignment)
     return {
+        "data_bits": bits,
+        "shape_bits": bits_of_address(1)[0] if rank else 0,
+        "data_low": low,
         "size": said["size"],
         "kind": rank | dtype << 32,
         "shape": said["shape"],
-        "low": alignment - 1,
-        "request": array.request,
+        "request": said["request"],
     }
 
 
-def _info(function: CompiledFunction, records: DataRecords, threads: int, version: str) -> Symbol:
+def _info(
+    function: CompiledFunction,
+    arrays: Sequence[dict[str, Value]],
+    records: DataRecords,
+    threads: int,
+    version: str,
+) -> Symbol:
     programs = [level.code.program for level in function.levels]
     row: dict[str, Value] = {
         "abi": ABI,
         "threads": threads if is_parallel([function]) else 1,
         "version": records.text(version),
         "name": records.text(function.name),
-        "in": records.structs(ARRAY_INFO, [_array(a, records) for a in function.inputs]),
-        "out": records.structs(ARRAY_INFO, [_array(a, records) for a in function.results]),
+        "in": records.structs(ARRAY_INFO, arrays[: len(function.inputs)]),
+        "out": records.structs(ARRAY_INFO, arrays[len(function.inputs) :]),
         "n_in": len(function.inputs),
         "n_out": len(function.results),
         "n_levels": len(function.levels),
@@ -309,7 +317,7 @@ def _info(function: CompiledFunction, records: DataRecords, threads: int, versio
         "levels": records.pointers([records.text(level.level) for level in function.levels]),
         "level_bytes": records.words([workspace_of(p).size for p in programs]),
     }
-    return records.structs(INFO, [row], f"{function.name}.info", is_global=True)
+    return records.structs(INFO, [row], f"{function.name}.info")
 
 
 def _array(array: ArrayRole, records: DataRecords) -> dict[str, Value]:

@@ -20,7 +20,7 @@ from gradir.aot.objects import (
     Section,
     Symbol,
 )
-from gradir.aot.relocations import WAYS, way_of
+from gradir.aot.relocations import WAYS, unknown_type
 from gradir.errors import CompileError
 
 NO_LIBRARY = ""
@@ -49,14 +49,14 @@ class ImagePart:
 class Image:
     """Linked code. `places` says where in its part each section is.
 
-    A relocation of `relocations` is in a part, at an offset there; its symbol is defined in the
-    image, or one of `imports`, whose values are the libraries that have them.
+    `relocations` has those of each part, with offsets there; a symbol of them is defined in the
+    image, or one of `imports`. `libraries` has the libraries of these.
     """
 
     machine: int
     parts: Mapping[str, ImagePart]
     places: Mapping[Section, int]
-    relocations: Sequence[tuple[str, Relocation]]
+    relocations: Mapping[str, Sequence[Relocation]]
     symbols: Sequence[tuple[str, Symbol]]
     exports: Mapping[str, Symbol]
     imports: Mapping[str, Symbol]
@@ -81,25 +81,25 @@ def link(
     sections = [s for unit in every for o in unit.objects for s in o.sections]
     parts, places = _placed(sections)
     common, imports = _globals(shared), dict[str, Symbol]()
-    relocations: list[tuple[str, Relocation]] = []
+    relocations: dict[str, list[Relocation]] = {kind: [] for kind in KINDS}
     known = WAYS[machine]
     for unit in every:
-        own = _globals(unit)
-        for section in (s for o in unit.objects for s in o.sections):
-            kind, start = section.kind, places[section]
-            for r in section.relocations:
-                if r.type not in known:
-                    way_of(machine, r.type, r.symbol.name)
-                target = r.symbol
-                if target.section is None:
-                    target = _found(target.name, own, common, imports, libraries)
-                relocations.append((kind, Relocation(start + r.offset, r.type, target, r.addend)))
+        own = common if unit is shared else _globals(unit)
+        for section in [s for o in unit.objects for s in o.sections if s.relocations]:
+            start, add = places[section], relocations[section.kind].append
+            for offset, type_, symbol, addend in section.relocations:
+                if type_ not in known:
+                    raise unknown_type(machine, type_, symbol.name)
+                if symbol.section is None:
+                    symbol = _found(symbol.name, own, common, imports, libraries)
+                add((start + offset, type_, symbol, addend))
     symbols = [
         (f"{unit.prefix}{s.name}", s)
         for unit in every
         for o in unit.objects
         for s in o.symbols
-        if s.section is not None and s.name and s.type != elf.FILE_SYMBOL
+        # tools look for functions; others are half of the names
+        if s.type == elf.FUNCTION and s.section is not None and s.name
     ]
     missing = [name for name in exports if name not in common]
     assert not missing, missing
@@ -114,9 +114,12 @@ def _placed(sections: Iterable[Section]) -> tuple[dict[str, ImagePart], dict[Sec
         part = parts[section.kind]
         place = elf.aligned(part.size, section.align)
         if section.kind != ZEROS:
-            part.data += bytes(place - len(part.data)) + section.data
+            if place > part.size:
+                part.data += bytes(place - part.size)
+            part.data += section.data
         places[section], part.size = place, place + section.size
-        part.align = max(part.align, section.align)
+        if section.align > part.align:
+            part.align = section.align
     return parts, places
 
 

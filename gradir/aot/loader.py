@@ -423,8 +423,8 @@ _SHARED, _LOADED, _DYNAMIC = 3, 1, 2
 
 
 DIGEST_BYTES = 32
-_DIGEST_MARK = struct.pack("<3I8s", 7, DIGEST_BYTES, 1, b"gradir")
-"""The begin of the note that has the digest, near the begin of the file."""
+DIGEST_MARK = struct.pack("<3I8s", 7, DIGEST_BYTES, 1, b"gradir")
+"""What stands before the digest, near the begin of the file."""
 _DIGEST_WITHIN = 4096
 
 
@@ -457,15 +457,15 @@ class ElfFile:
             )
 
     def with_digest(self) -> bytes:
-        """The file with its own digest, if it has a note for one.
+        """The file with its own digest, if it has a place for one.
 
         It is of all that is loaded, but for the digest and the header's words on sections, which
         strip changes.
         """
-        mark = self._data.find(_DIGEST_MARK, 0, _DIGEST_WITHIN)
+        mark = self._data.find(DIGEST_MARK, 0, _DIGEST_WITHIN)
         if mark < 0:
             return self._data  # another linker's
-        place = mark + len(_DIGEST_MARK)
+        place = mark + len(DIGEST_MARK)
         data, end = bytearray(self._data), place + DIGEST_BYTES
         for start, stop in ((place, end), (40, 48), (58, 64)):
             data[start:stop] = bytes(stop - start)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
 from gradir.aot import elf
-from gradir.aot.objects import RELRO, RODATA, ObjectCode, Relocation, Section, Symbol
+from gradir.aot.objects import RELRO, RODATA, ObjectCode, Section, Symbol
 from gradir.aot.relocations import ABSOLUTE
 from gradir.codegen.text.structs import Struct, size_of
 
@@ -16,13 +16,16 @@ Value = int | Symbol | None
 
 
 @cache
-def _packing(type_: Struct) -> tuple[Callable[..., bytes], list[tuple[str, int]]]:
-    """The function that packs the numbers of a structure, and the places of its pointers."""
+def _packing(type_: Struct) -> tuple[Callable[..., bytes], list[tuple[int, int]]]:
+    """The function that packs the numbers of a structure; its pointers, by their number among the
+    fields and their place."""
     form, end = "<", 0
     for name, kind in type_.fields:
         form += f"{type_.offsets[name] - end}x{'i' if kind == 'i32' else 'q'}"
         end = type_.offsets[name] + size_of(kind)
-    pointers = [(name, type_.offsets[name]) for name, kind in type_.fields if kind == "ptr"]
+    pointers = [
+        (k, type_.offsets[name]) for k, (name, kind) in enumerate(type_.fields) if kind == "ptr"
+    ]
     return struct.Struct(f"{form}{type_.size - end}x").pack, pointers
 
 
@@ -32,23 +35,23 @@ class DataRecords:
     def __init__(self, machine: int) -> None:
         self._machine = machine
         self._symbols: list[Symbol] = []
-        self._sections: list[Section] = []
+        self._sections: dict[tuple[str, int], Section] = {}
         self._known: dict[tuple[bytes, int], Symbol] = {}
 
     def object_code(self) -> ObjectCode:
         """All of it, as an object."""
-        return ObjectCode(self._machine, self._sections, self._symbols)
+        return ObjectCode(self._machine, [*self._sections.values()], self._symbols)
 
-    def constant(self, data: bytes, align: int = 8, name: str = "data") -> Symbol:
-        """Constant bytes; equal ones are the same."""
+    def constant(self, data: bytes, align: int = 8, name: str = "") -> Symbol:
+        """Constant bytes; equal ones are the same. Tools do not see data without a name."""
         key = data, align
         if key not in self._known:
-            self._known[key] = self._add(RODATA, bytearray(data), align, name)
+            self._known[key] = self._add(RODATA, data, align, name)
         return self._known[key]
 
     def text(self, text: str | None) -> Symbol | None:
         """A text of C; None is null."""
-        return None if text is None else self.constant(text.encode() + b"\0", 1, "text")
+        return None if text is None else self.constant(text.encode() + b"\0", 1)
 
     def words(self, numbers: Sequence[int]) -> Symbol:
         """An array of i64."""
@@ -61,7 +64,7 @@ class DataRecords:
     def pointers(self, targets: Sequence[Symbol | None]) -> Symbol:
         """An array of pointers."""
         return self._with_pointers(
-            bytes(8 * len(targets)), {8 * k: t for k, t in enumerate(targets)}, "pointers", False
+            bytes(8 * len(targets)), {8 * k: t for k, t in enumerate(targets)}, "", False
         )
 
     def structs(
@@ -71,18 +74,23 @@ class DataRecords:
         name: str | None = None,
         is_global: bool = False,
         kind: str = RELRO,
+        align: int = 8,
     ) -> Symbol:
         """An array of structures, by the values of their fields; fields left out are 0."""
-        data, pointers = list[bytes](), dict[int, Symbol | None]()
+        data, pointers = list[bytes](), dict[int, Symbol]()
         pack, places = _packing(type_)
         for k, row in enumerate(rows):
-            numbers = (row.get(field, 0) for field, _ in type_.fields)
-            data.append(pack(*(n if isinstance(n, int) else 0 for n in numbers)))
-            for field, place in places:
-                target = row.get(field)
-                assert not isinstance(target, int)
-                pointers[k * type_.size + place] = target
-        return self._with_pointers(b"".join(data), pointers, name or type_.name, is_global, kind)
+            numbers = [row.get(field, 0) for field, _ in type_.fields]
+            for column, place in places:
+                target = numbers[column]
+                if target is not None and target != 0:
+                    assert isinstance(target, Symbol)
+                    pointers[k * type_.size + place] = target
+                numbers[column] = 0
+            data.append(pack(*numbers))
+        return self._with_pointers(
+            b"".join(data), pointers, name or type_.name, is_global, kind, align
+        )
 
     def block(self, data: bytes, pointers: Mapping[int, Symbol], name: str) -> Symbol:
         """Bytes with pointers at some places."""
@@ -103,22 +111,30 @@ class DataRecords:
         name: str,
         is_global: bool,
         kind: str = RELRO,
+        align: int = 8,
     ) -> Symbol:
         if not data:
             return self.constant(bytes(8))
-        made = self._add(kind, bytearray(data), 8, name)
+        made = self._add(kind, data, align, name)
         made.is_global = is_global
         assert made.section is not None
+        type_, start = ABSOLUTE[self._machine], made.value
         made.section.relocations += [
-            Relocation(place, ABSOLUTE[self._machine], target, 0)
+            (start + place, type_, target, 0)
             for place, target in pointers.items()
             if target is not None
         ]
         return made
 
-    def _add(self, kind: str, data: bytearray, align: int, name: str) -> Symbol:
-        section = Section(kind, data, align, len(data))
-        symbol = Symbol(name, section, 0, len(data), is_global=False, type=elf.OBJECT)
-        self._sections.append(section)
+    def _add(self, kind: str, data: bytes, align: int, name: str) -> Symbol:
+        section = self._sections.get((kind, align))
+        if section is None:
+            section = self._sections[kind, align] = Section(kind, bytearray(), align, 0)
+        held = section.data
+        assert isinstance(held, bytearray)
+        held += bytes(-len(held) % align)
+        symbol = Symbol(name, section, len(held), len(data), is_global=False, type=elf.OBJECT)
+        held += data
+        section.size = len(held)
         self._symbols.append(symbol)
         return symbol

@@ -66,15 +66,12 @@ PAGE_BITS = 12
 _REL32, _WORD = struct.Struct("<i"), struct.Struct("<Q")
 
 
-def way_of(machine: int, type_: int, symbol: str) -> RelocationKind:
-    """The way of a type; CompileError for one that is not known here."""
-    way = WAYS[machine].get(type_)
-    if way is None:
-        raise CompileError(
-            f"ahead of time: relocation type {type_} of {elf.NAMES[machine]}, of symbol "
-            f"{symbol or 'of a section'!r}, is not known to gradir's linker; --linker takes another"
-        )
-    return way
+def unknown_type(machine: int, type_: int, symbol: str) -> CompileError:
+    """The error for a type that is not known here."""
+    return CompileError(
+        f"ahead of time: relocation type {type_} of {elf.NAMES[machine]}, of symbol "
+        f"{symbol or 'of a section'!r}, is not known to gradir's linker; --linker takes another"
+    )
 
 
 def apply(data: bytearray, offset: int, way: RelocationKind, target: int, place: int) -> None:
@@ -83,8 +80,11 @@ def apply(data: bytearray, offset: int, way: RelocationKind, target: int, place:
     CompileError where it is too far away.
     """
     if way.form == "rel32":
-        _require_reach(way, target - place, 32)
-        _REL32.pack_into(data, offset, target - place)
+        try:
+            _REL32.pack_into(data, offset, target - place)
+        except struct.error:
+            _require_reach(way, target - place, 32)
+            raise
     elif way.form == "word":
         _WORD.pack_into(data, offset, target % 2**64)
     elif way.form == "rel64":

@@ -121,10 +121,11 @@ def local_symbols(
     image: Image, strings: elf.Strings, place_of: Callable[[Symbol], tuple[int, int]]
 ) -> list[bytes]:
     """The rows of the symbols that only tools see: functions and data, by prefixed names."""
-    exported = {id(symbol) for symbol in image.exports.values()}
-    pack, add = elf.SYMBOL.pack, strings.add
+    exported = {*image.exports.values()}
+    listed = [(name, symbol) for name, symbol in image.symbols if symbol not in exported]
+    places = strings.extend([name for name, _ in listed])
+    pack = elf.SYMBOL.pack
     return [
-        pack(add(name), elf.LOCAL << 4 | symbol.type, 0, *place_of(symbol), symbol.size)
-        for name, symbol in image.symbols
-        if id(symbol) not in exported
+        pack(place, elf.LOCAL << 4 | symbol.type, 0, *place_of(symbol), symbol.size)
+        for place, (_, symbol) in zip(places, listed, strict=True)
     ]

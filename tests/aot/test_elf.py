@@ -18,12 +18,13 @@ from aot_harness import RUNNABLE, run_program, tool
 
 import gradir
 from gradir.aot import elf
+from gradir.aot.callers import caller_functions
 from gradir.aot.elf_library import write_library
 from gradir.aot.elf_object import write_object
 from gradir.aot.library import IMPORTS, thread_imports
 from gradir.aot.linker import Image, Unit, link
 from gradir.aot.loader import load_library
-from gradir.aot.objects import read_object
+from gradir.aot.objects import Symbol, read_object
 from gradir.aot.relocations import RELATIVE, WAYS, apply
 from gradir.codegen.text.target import target_of
 from gradir.errors import CompileError
@@ -298,6 +299,27 @@ def test_aarch64_instructions() -> None:
         applied(0x94000000, "R_AARCH64_CALL26", 1 << 28, 0)
 
 
+@pytest.mark.parametrize("size", [64, 0x123456789ABCDEC0])
+def test_bytes_of_a_workspace_are_an_instruction(size: int) -> None:
+    """Also where they are more than the first bits of an instruction's number."""
+    record = Symbol("record", None)
+    for machine in (elf.X86_64, elf.AARCH64):
+        code = caller_functions(machine, record, [("f", size, record, record)])
+        [section], symbol = code.sections, code.symbols[1]
+        assert symbol.name == "f_workspace_bytes"
+        data = bytes(section.data[symbol.value : symbol.value + symbol.size])
+        if machine == elf.X86_64:
+            assert (data[:2], data[10:]) == (b"\x48\xb8", b"\xc3")  # movabs rax; ret
+            assert int.from_bytes(data[2:10], "little") == size
+        else:
+            *moves, end = struct.unpack("<5I", data)
+            assert end == 0xD65F03C0  # ret
+            parts = [(move >> 21 & 3, move >> 5 & 0xFFFF) for move in moves]
+            assert [part for part, _ in parts] == [0, 1, 2, 3]
+            assert sum(number << 16 * part for part, number in parts) == size
+            assert moves[0] >> 23 == 0xD2800000 >> 23  # movz x0; the others are movk
+
+
 def test_unknown_relocations_and_symbols_are_named() -> None:
     data = compile_object(
         "declare double @nobody(double)\ndefine double @f(double %x) nounwind {\n"
@@ -307,7 +329,8 @@ def test_unknown_relocations_and_symbols_are_named() -> None:
     code = read_object(data)
     with pytest.raises(CompileError, match="calls nobody, which no library may import"):
         link([], Unit("", [code]), ["f"], IMPORTS)
-    code.sections[0].relocations[0].type = 99
+    offset, _, symbol, addend = code.sections[0].relocations[0]
+    code.sections[0].relocations[0] = offset, 99, symbol, addend
     with pytest.raises(CompileError, match="relocation type 99 of x86-64, of symbol 'nobody', is"):
         link([], Unit("", [code]), ["f"], IMPORTS)
     with pytest.raises(CompileError, match="expected an ELF object of 64 bits"):

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
 import threading
 import time
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
 from aot_harness import RUNNABLE, assert_same_bits, exported, random_arrays
-from fuzz.text_program import random_text_program
+from library_programs import Counts, compare_group
 
 import gradir
 import gradir.numpy as gnp
 from gradir.aot.loader import ADD, LibraryError, StatusStruct, load_library
-from gradir.errors import GradirError
 
 Array = np.ndarray[Any, Any]
 
@@ -342,30 +339,8 @@ def test_a_call_is_stopped(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_random_programs(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Programs of the fuzzer with their gradients, some in one library."""
-    level = RUNNABLE[seed % len(RUNNABLE)]
-    monkeypatch.setenv("GRADIR_CPU", level)
-    merged: gradir.Module | None = None
-    names: list[str] = []
-    for k in range(4):
-        text = random_text_program(Random(100 * seed + k), False, "f32").text(False)
-        module = gradir.parse(re.sub(r"@(\w+)", rf"@p{k}_\1", text))
-        try:
-            module = module.gradient(f"p{k}_f", mode="grad")
-            _ = gradir.compile(module, f"p{k}_f_grad", 1)
-        except GradirError:
-            continue
-        merged = module if merged is None else merged.merge(module)
-        names.append(f"p{k}_f_grad")
-    assert merged is not None
-    library = exported(merged, tmp_path, functions=names, targets=[level])
-    for name in names:
-        arrays = random_arrays(library[name])
-        try:
-            wanted = gradir.compile(merged, name, 1)(*arrays)
-        except GradirError as error:
-            with pytest.raises(LibraryError) as info:
-                library[name](*arrays)
-            assert str(info.value) in str(error)
-            continue
-        assert_same_bits(library[name](*arrays), wanted)
+    """Programs of the fuzzer with their gradients; the module's command compares hundreds."""
+    monkeypatch.setenv("GRADIR_CPU", RUNNABLE[seed % len(RUNNABLE)])
+    counts = Counts()
+    compare_group(seed, tmp_path, counts)
+    assert counts.alike > 4

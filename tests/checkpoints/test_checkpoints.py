@@ -256,13 +256,18 @@ def check_bounds(module: Module) -> None:
     from gradir.compiler.measured_gradient import measure_here
     from gradir.passes.differentiate.derived import Derived
     from gradir.passes.gradient.gradient import Derivation, gradient
+    from gradir.passes.gradient.measured_peak import derivative_functions, peak_at_least
     from gradir.passes.gradient.memory_limit import Plans
     from gradir.passes.gradient.requests import DerivativeRequest
 
     def check(derivation: Derivation) -> Derived:
         plans = Plans(derivation, measure_here())
         for plan in plans:
-            assert plan.candidate.at_least <= plans.peak(plan)
+            peak = plans.peak(plan)
+            assert plan.candidate.at_least <= peak
+            derived = plans.derived(plan.setting)
+            _, functions = derivative_functions(derived, plan.candidate, derivation)
+            assert peak_at_least(functions, derived, derivation) <= peak
         peaks = sorted({plans.peak(plan) for plan in plans})
         assert plans.within(peaks[0] - 1) is None and plans.peak(plans.least()) == peaks[0]
         chosen = [plans.within(peak) for peak in peaks]

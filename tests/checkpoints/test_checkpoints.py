@@ -284,6 +284,41 @@ def test_bounds_are_below_peaks() -> None:
     check_bounds(gradir.parse(MASKED))
 
 
+def test_plans_above_the_limit_are_not_measured() -> None:
+    """The plan is the first that fits, and a bound tells of most of the others that they do not."""
+    from gradir.compiler.measured_gradient import measure_here
+    from gradir.passes.differentiate.derived import Derived
+    from gradir.passes.gradient.gradient import Derivation, gradient
+    from gradir.passes.gradient.memory_limit import PeakCache, Plans
+    from gradir.passes.gradient.requests import DerivativeRequest
+
+    def check(derivation: Derivation) -> Derived:
+        all_plans = Plans(derivation, measure_here())
+        peaks = [all_plans.peak(plan) for plan in all_plans]
+        limit = sorted(peaks)[len(peaks) // 4]
+        plans = Plans(derivation, measure_here())
+        plans._peaks = PeakCache().of(plans.measure, "")
+        chosen = plans.within(limit)
+        assert chosen is not None
+        assert chosen.number == next(k for k, peak in enumerate(peaks) if peak <= limit)
+        assert len(plans._peaks) <= chosen.number // 2
+        return derivation.derived()
+
+    module = gradir.parse(layers_of_tanh(24))
+    gradient(module.op.clone(), DerivativeRequest("f", mode="grad"), keep=check)
+
+
+def layers_of_tanh(count: int) -> str:
+    """A chain of products and tanhs, of 32 rows."""
+    wide, weight = "tensor<32x16xf32>", "tensor<16x16xf32>"
+    lines = [f"func.func @f(%h0: {wide}, %w: {weight}) -> tensor<f32> {{"]
+    for k in range(count):
+        lines.append(f"%a{k} = array.matmul %h{k}, %w : {wide}, {weight} -> {wide}")
+        lines.append(f"%h{k + 1} = array.tanh %a{k} : {wide}")
+    lines += [f"%s = array.sum %h{count} : {wide} -> tensor<f32>", "func.return %s : tensor<f32>"]
+    return "\n".join([*lines, "}"])
+
+
 @pytest.mark.parametrize(("program", "choose"), programs(6, 12))
 def test_bounds_of_random_programs(program: RandomProgram, choose: random.Random) -> None:
     del choose

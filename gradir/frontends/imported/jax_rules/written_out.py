@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from xdsl.ir import Operation, SSAValue
 
-from gradir import nn
 from gradir.dialects.array.elementwise import (
     AddOp,
     MultiplyOp,
@@ -21,10 +20,11 @@ from gradir.dialects.array.elementwise import (
     splat_of,
 )
 from gradir.dialects.array.transcendental import ErfcOp
-from gradir.dialects.nn.activations import TANH_CUBIC, TANH_SCALE
+from gradir.dialects.nn.activations import TANH_CUBIC, TANH_SCALE, GeluOp
 from gradir.frontends.functions.array_ops import op
 from gradir.frontends.imported.table import RuleTable
 from gradir.frontends.tracing.tracer import Tracer
+from gradir.frontends.tracing.tracing import emit_one
 
 RULES = RuleTable("JAX")
 
@@ -37,7 +37,7 @@ def _product(call: Any, x: Any, y: Any) -> Any:
     for form, argument in (("none", _gelu_argument), ("tanh", _tanh_argument)):
         found = argument(made.ssa, np.dtype(made.dtype))
         if found is not None:
-            return nn.gelu(Tracer(made.made_in, found), form)
+            return emit_one(GeluOp, Tracer(made.made_in, found), approximate=form)
     return made
 
 

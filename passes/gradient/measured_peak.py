@@ -3,7 +3,7 @@ arenas."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from xdsl.dialects.builtin import IndexType, ModuleOp
@@ -17,6 +17,7 @@ from gradir.passes.analysis.live_bytes import held_bytes_of_type
 from gradir.passes.differentiate.derived import Derived
 from gradir.passes.differentiate.program import ModuleFunctions
 from gradir.passes.gradient.gradient import Derivation, functions_of
+from gradir.passes.recompute.arena_bound import arena_at_least
 from gradir.passes.recompute.candidates import Candidate
 from gradir.passes.recompute.policies import recompute
 
@@ -46,12 +47,38 @@ def measured_peak(
 ) -> int:
     """The bytes of the arena and of the residuals between functions; without a candidate, for
     the derivative as it is."""
+    found = peak_within(measure, derived, candidate, derivation, None)
+    assert found is not None
+    return found
+
+
+def peak_within(
+    measure: Measure, derived: Derived, candidate: Candidate | None, derivation: Derivation,
+    limit: int | None,
+) -> int | None:  # fmt: skip
+    """`measured_peak`; None where a lower bound of it exceeds the limit, without a measurement."""
     module, functions = derivative_functions(derived, candidate, derivation)
-    between = 0
-    if derivation.mode == "split":
-        outputs = functions[0].function_type.outputs.data[len(derived.results) :]
-        between = sum(map(_handed_over, outputs))
+    between = _between(functions, derived, derivation)
+    if limit is not None and (
+        between > limit or peak_at_least(functions, derived, derivation) > limit
+    ):
+        return None
     return between + max(measure(module).values())
+
+
+def peak_at_least(functions: Sequence[FuncOp], derived: Derived, derivation: Derivation) -> int:
+    """A lower bound of the measured peak of a derivative's functions."""
+    costs = derivation.costs
+    arenas = (arena_at_least(function.body.block, costs) for function in functions)
+    return _between(functions, derived, derivation) + max(arenas)
+
+
+def _between(functions: Sequence[FuncOp], derived: Derived, derivation: Derivation) -> int:
+    """The bytes of the residuals between functions."""
+    if derivation.mode != "split":
+        return 0
+    outputs = functions[0].function_type.outputs.data[len(derived.results) :]
+    return sum(map(_handed_over, outputs))
 
 
 def _handed_over(type_: Attribute) -> int:

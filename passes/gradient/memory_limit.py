@@ -28,7 +28,13 @@ from gradir.dialects.grad.loop_policy import LoopPolicyAttr
 from gradir.passes.differentiate.derived import Derived
 from gradir.passes.gradient.decisions import Decision, decided
 from gradir.passes.gradient.gradient import Derivation
-from gradir.passes.gradient.measured_peak import Measure, Note, derivative_functions, measured_peak
+from gradir.passes.gradient.measured_peak import (
+    Measure,
+    Note,
+    derivative_functions,
+    measured_peak,
+    peak_within,
+)
 from gradir.passes.recompute.candidates import (
     Candidate,
     candidates,
@@ -233,10 +239,20 @@ class Plans:
             )
         return self._peaks[plan.number]
 
+    def _fits(self, plan: CandidatePlan, limit: int) -> bool:
+        """Whether the peak is within a limit; without a measurement where a bound is above it."""
+        if plan.number not in self._peaks:
+            derived = self.derived(plan.setting)
+            found = peak_within(self.measure, derived, plan.candidate, self.derivation, limit)
+            if found is None:
+                return False
+            self._peaks[plan.number] = found
+        return self._peaks[plan.number] <= limit
+
     def within(self, limit: int) -> CandidatePlan | None:
         """The cheapest plan that fits."""
         possible = (plan for plan in self if plan.candidate.at_least <= limit)
-        found = next((plan for plan in possible if self.peak(plan) <= limit), None)
+        found = next((plan for plan in possible if self._fits(plan, limit)), None)
         if found is None and self.peak(least := self.least()) <= limit:
             # `at_least` may count values that later passes remove
             return least

@@ -24,14 +24,13 @@ class KeptBytes:
     def __init__(self, forward: Block, backward: Block, costs: Costs):
         self.costs = costs
         self.places = {op: k for k, op in enumerate(forward.ops)}
-        # for each op, the ops of its block on which it depends, itself included
-        self.before = _dependences(forward)
-        self.needs = _dependences(backward)
+        self.before = dependences(forward)
+        self.needs = dependences(backward)
         self.readers: dict[SSAValue, int] = {}
         for k, op in enumerate(backward.ops):
             for value in values_read(op):
                 self.readers[value] = self.readers.get(value, 0) | 1 << k
-        self.products = _products(backward, costs)
+        self.products = products(backward, costs)
 
     def at_least(self, kept: Collection[SSAValue]) -> int:
         """The bytes of the kept values in memory when the last one is computed."""
@@ -56,7 +55,7 @@ class KeptBytes:
         return value.owner
 
 
-def _products(block: Block, costs: Costs) -> dict[SSAValue, list[Operation]]:
+def products(block: Block, costs: Costs) -> dict[SSAValue, list[Operation]]:
     """The contractions that read all of a value, directly or through permutations of it."""
     found: dict[SSAValue, list[Operation]] = {}
     for op in reversed(list(block.ops)):
@@ -72,7 +71,8 @@ def _products(block: Block, costs: Costs) -> dict[SSAValue, list[Operation]]:
     return found
 
 
-def _dependences(block: Block) -> dict[Operation, int]:
+def dependences(block: Block) -> dict[Operation, int]:
+    """For each op, the ops of the block that it needs, itself included, as bits of places."""
     found: dict[Operation, int] = {}
     for k, op in enumerate(block.ops):
         mask = 1 << k

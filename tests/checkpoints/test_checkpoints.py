@@ -256,13 +256,18 @@ def check_bounds(module: Module) -> None:
     from gradir.compiler.measured_gradient import measure_here
     from gradir.passes.differentiate.derived import Derived
     from gradir.passes.gradient.gradient import Derivation, gradient
+    from gradir.passes.gradient.measured_peak import derivative_functions, peak_at_least
     from gradir.passes.gradient.memory_limit import Plans
     from gradir.passes.gradient.requests import DerivativeRequest
 
     def check(derivation: Derivation) -> Derived:
         plans = Plans(derivation, measure_here())
         for plan in plans:
-            assert plan.candidate.at_least <= plans.peak(plan)
+            peak = plans.peak(plan)
+            assert plan.candidate.at_least <= peak
+            derived = plans.derived(plan.setting)
+            _, functions = derivative_functions(derived, plan.candidate, derivation)
+            assert peak_at_least(functions, derived, derivation) <= peak
         peaks = sorted({plans.peak(plan) for plan in plans})
         assert plans.within(peaks[0] - 1) is None and plans.peak(plans.least()) == peaks[0]
         chosen = [plans.within(peak) for peak in peaks]
@@ -277,6 +282,41 @@ def check_bounds(module: Module) -> None:
 def test_bounds_are_below_peaks() -> None:
     """Also where fusion keeps a mask in the place of a value."""
     check_bounds(gradir.parse(MASKED))
+
+
+def test_plans_above_the_limit_are_not_measured() -> None:
+    """The plan is the first that fits, and a bound tells of most of the others that they do not."""
+    from gradir.compiler.measured_gradient import measure_here
+    from gradir.passes.differentiate.derived import Derived
+    from gradir.passes.gradient.gradient import Derivation, gradient
+    from gradir.passes.gradient.memory_limit import PeakCache, Plans
+    from gradir.passes.gradient.requests import DerivativeRequest
+
+    def check(derivation: Derivation) -> Derived:
+        all_plans = Plans(derivation, measure_here())
+        peaks = [all_plans.peak(plan) for plan in all_plans]
+        limit = sorted(peaks)[len(peaks) // 4]
+        plans = Plans(derivation, measure_here())
+        plans._peaks = PeakCache().of(plans.measure, "")
+        chosen = plans.within(limit)
+        assert chosen is not None
+        assert chosen.number == next(k for k, peak in enumerate(peaks) if peak <= limit)
+        assert len(plans._peaks) <= chosen.number // 2
+        return derivation.derived()
+
+    module = gradir.parse(layers_of_tanh(24))
+    gradient(module.op.clone(), DerivativeRequest("f", mode="grad"), keep=check)
+
+
+def layers_of_tanh(count: int) -> str:
+    """A chain of products and tanhs, of 32 rows."""
+    wide, weight = "tensor<32x16xf32>", "tensor<16x16xf32>"
+    lines = [f"func.func @f(%h0: {wide}, %w: {weight}) -> tensor<f32> {{"]
+    for k in range(count):
+        lines.append(f"%a{k} = array.matmul %h{k}, %w : {wide}, {weight} -> {wide}")
+        lines.append(f"%h{k + 1} = array.tanh %a{k} : {wide}")
+    lines += [f"%s = array.sum %h{count} : {wide} -> tensor<f32>", "func.return %s : tensor<f32>"]
+    return "\n".join([*lines, "}"])
 
 
 @pytest.mark.parametrize(("program", "choose"), programs(6, 12))

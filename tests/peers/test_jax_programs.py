@@ -325,3 +325,20 @@ def test_other_versions_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jax_programs.jax, "__version__", "0.13.1")
     with pytest.raises(gradir.GradirError, match=r"JAX 0.13.1 is not supported: .* from 0.10 on, "):
         trace(lambda x: x, jnp.ones(2))
+
+
+@pytest.mark.parametrize(("is_tanh", "form"), [(True, "tanh"), (False, "none")])
+def test_gelu_is_one_op(is_tanh: bool, form: str) -> None:
+    """jax.nn.gelu, which jaxprs write out, keeps its argument alone; others stay products."""
+
+    def f(x: Any) -> Any:
+        return jax.nn.gelu(x, approximate=is_tanh)
+
+    x = jnp.linspace(-6, 6, 101, dtype="float64")
+    text = str(trace(f, x))
+    assert text.count("nn.gelu") == 1 and f'approximate = "{form}"' in text
+    [found, expected] = (gradients(lambda a, g=g: g(*a), 2)((x,)) for g in (differentiable(f), f))
+    same(found, expected, 1e-10, "second derivative")
+    for near in (lambda x: 0.5 * x * jax.lax.erfc(-x * 0.7), lambda x: 0.5 * x * (1 + jnp.tanh(x))):
+        assert "nn.gelu" not in str(trace(near, x))
+    assert "nn.gelu" not in str(trace(f, x.astype("bfloat16")))

@@ -24,7 +24,7 @@ RULES.plain(
     rsqrt=op.rsqrt, cbrt=op.cbrt, sin=op.sin, cos=op.cos, tan=op.tan, asin=op.asin, acos=op.acos,
     atan=op.atan, sinh=op.sinh, cosh=op.cosh, tanh=op.tanh, asinh=op.asinh, acosh=op.acosh,
     atanh=op.atanh, floor=op.floor, ceil=op.ceil, square=op.square,
-    add=op.add, sub=op.subtract, mul=op.multiply, max=op.maximum, min=op.minimum, atan2=op.atan2,
+    add=op.add, sub=op.subtract, max=op.maximum, min=op.minimum, atan2=op.atan2,
     add_any=op.add, eq=op.equal, ne=op.not_equal, lt=op.less, le=op.less_equal, gt=op.greater,
     ge=op.greater_equal, is_finite=op.isfinite, stop_gradient=no_grad,
 )  # fmt: skip

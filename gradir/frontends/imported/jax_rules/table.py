@@ -14,12 +14,13 @@ from gradir.frontends.imported.jax_rules import (
     shapes,
     special,
     windows,
+    written_out,
 )
 from gradir.frontends.imported.table import RuleTable
 
 _PARTS = (
-    elementwise, special, bits, shapes, indexing, reductions, windows, linalg, random, control,
-    absent,
+    elementwise, written_out, special, bits, shapes, indexing, reductions, windows, linalg, random,
+    control, absent,
 )  # fmt: skip
 JAX = RuleTable.joined("JAX", *(part.RULES for part in _PARTS))
 """The rule of each primitive of JAX, or why there is none."""

@@ -131,7 +131,7 @@ def _triplet(
     )  # fmt: skip
 
 
-@RULES.aten("ctc_loss", note="of known lengths; PyTorch's gradient is for log_softmax's results")
+@RULES.aten("ctc_loss", note="of known lengths; torch.export itself gives up a module with CTCLoss")
 def _ctc(
     call: Any, log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any,
     blank: int = 0, reduction: int = 1, zero_infinity: bool = False,

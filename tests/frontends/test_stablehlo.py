@@ -240,7 +240,7 @@ def one_op(op: str, result: str = "tensor<3xf32>") -> str:
     ("text", "message"),
     [
         (RECURSION, r"<string>:2:3: error: @main calls itself"),
-        (call_text(30).replace("@f29", "@main"), "more than 1,000,000 ops"),
+        (call_text(30).replace("@f29", "@main"), "more than 250,000 ops"),
         (nested(70), "regions may be nested 64 deep, not deeper"),
         (one_op('"stablehlo.tanh"() : () -> tensor<3xf32>'), "tanh"),
         (one_op('"stablehlo.tanh"(%x, %x) : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>'),

@@ -29,6 +29,7 @@ def read_model(given: Any) -> tuple[Any, str, Path | None]:
     if isinstance(given, onnx.ModelProto):
         copy = onnx.ModelProto()
         copy.CopyFrom(given)
+        _require_text(copy, "<onnx model>")
         return copy, "<onnx model>", None
     if not isinstance(given, (str, os.PathLike)):
         raise refusal(
@@ -52,7 +53,22 @@ def _parsed(data: bytes, path: Path) -> Any:
     if not model.HasField("graph") or not model.opset_import:
         raise refusal(f"{path}: it is not an ONNX model: it has no graph or no opset",
                       ImportedProgramError)  # fmt: skip
+    _require_text(model, str(path))
     return model
+
+
+def _require_text(model: Any, file: str) -> None:
+    """ImportedProgramError for a name that is not UTF-8, which protobuf hands over as bytes."""
+    rest = [model]
+    while rest:
+        for field, value in rest.pop().ListFields():
+            if field.type == field.TYPE_MESSAGE:
+                rest += [value] if hasattr(value, "ListFields") else list(value)
+                continue
+            parts = [value] if isinstance(value, (str, bytes)) else value
+            if field.type == field.TYPE_STRING and not all(isinstance(p, str) for p in parts):
+                what = f"a {field.name} of a {field.containing_type.name} is not UTF-8"
+                raise refusal(f"{file}: it is not an ONNX model: {what}", ImportedProgramError)
 
 
 def array_of(tensor: Any, folder: Path | None, file: str) -> np.ndarray[Any, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +11,17 @@ from xdsl.dialects.builtin import ModuleOp
 from gradir.api import Module
 from gradir.argument_checks import require
 from gradir.diagnostics import Sources
-from gradir.errors import GradirError, ParseError, gradir_errors
+from gradir.errors import ParseError, gradir_errors
 from gradir.frontends.imported.check import require_replayable
 from gradir.frontends.imported.errors import ImportedProgramError
-from gradir.frontends.imported.graph import ForeignGraph, ForeignNode
-from gradir.frontends.imported.replay import Replay
+from gradir.frontends.imported.graph import ForeignGraph
+from gradir.frontends.imported.replay import UnverifiedReplay
 from gradir.frontends.imported.stablehlo_rules.table import STABLEHLO
 from gradir.frontends.stablehlo.graphs import FunctionReader
 from gradir.frontends.stablehlo.pretty_form import generic_form, text_of_module
 from gradir.frontends.tracing.source_locations import place_of_user, public, reading, refusal
 from gradir.frontends.tracing.spec import Spec
 from gradir.frontends.tracing.trace import traced
-from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.transforms.custom_derivatives import CustomVjp
 from gradir.passes.verify.verify import verify
 from gradir.registry import make_context
@@ -48,10 +46,11 @@ def load(
     """A function of a StableHLO module as a module of gradir: `entry`, or @main, or the only one.
 
     The text, or the file of a path, is in MLIR's generic form; with jaxlib installed also in the
-    pretty one. A module of jaxlib's is taken too. Functions that it calls are a part of it. A program has lost the derivatives that
-    its source gave functions of its own (JAX's custom_vjp): gradients are refused unless
-    `trust_derivatives` states that there were none. ImportedProgramError names all ops and
-    elements that cannot be imported, with their places; ParseError a fault of the text.
+    pretty one. A module of jaxlib's is taken too. Functions that it calls are a part of it. A
+    program has lost the derivatives that its source gave functions of its own (JAX's custom_vjp):
+    gradients are refused unless `trust_derivatives` states that there were none.
+    ImportedProgramError names all ops and elements that cannot be imported, with their places;
+    ParseError and VerifyError a fault of the text.
     """
     require("entry", entry, str | None, "the name of a function")
     require("trust_derivatives", trust_derivatives, bool, "a bool")
@@ -139,27 +138,13 @@ def _only(reader: FunctionReader, file: str) -> str:
 
 def _traced(graph: ForeignGraph, trusted: bool) -> Module:
     def run(*arrays: Any) -> Any:
-        made = _Replay(STABLEHLO).inside(graph, arrays)
+        made = UnverifiedReplay(STABLEHLO).inside(graph, arrays)
         return made[0] if len(made) == 1 else tuple(made)
 
     run.__name__ = graph.name
     specs = [Spec(v.type.shape, v.type.dtype) for v in graph.inputs]
     function, orders = (run, 2) if trusted else (_without_derivative(run), 0)
     return traced("load", function, specs, place=place_of_user(), orders=orders).module
-
-
-class _Replay(Replay):
-    """A replay of a text that nobody verified: what a rule stumbles over is a fault of the text."""
-
-    def results(self, node: ForeignNode, operands: Sequence[Tracer]) -> list[Tracer]:
-        try:
-            return super().results(node, operands)
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-            if isinstance(error, GradirError):
-                raise
-            raise refusal(
-                f"{node.op}: it is not valid StableHLO: {error}", ImportedProgramError
-            ) from None
 
 
 def _without_derivative(run: Any) -> Any:

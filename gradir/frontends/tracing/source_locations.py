@@ -56,6 +56,8 @@ class PythonSources(Sources):
     def line(self, file: str, number: int) -> str | None:
         if _here.texts is not None:
             return _here.texts.line(file, number)
+        if file.endswith(".onnx"):  # a binary file, whose numbers are those of nodes
+            return None
         return super().line(file, number) or linecache.getline(file, number).rstrip("\n") or None
 
 

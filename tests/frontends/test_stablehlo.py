@@ -271,7 +271,7 @@ def test_hostile_texts_are_refused(text: str, message: str) -> None:
 
 
 def test_what_is_no_text_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ParseError, match="generic form|jaxlib: "):
+    with pytest.raises(ParseError, match=r"generic form|jaxlib: "):
         load("func.func @main( {\n")
     with pytest.raises(ImportedProgramError, match="No such file"):
         load(tmp_path / "none.mlir")

@@ -85,7 +85,7 @@ def array_of(tensor: Any, folder: Path | None, file: str) -> np.ndarray[Any, Any
 
 
 def _with_elements(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The array that onnx 1.18 means, which has bits of bfloat16 and float8 with a name for them."""
+    """The array that onnx 1.18 means, which hands over the bits of bfloat16 and float8."""
     if array.dtype.names is None:
         return array
     [kind, *_] = array.dtype.names

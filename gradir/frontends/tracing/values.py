@@ -172,7 +172,9 @@ def _value(trace: Trace, ssa: SSAValue, most: int | None = None) -> Array:
 
 
 def _require_small(ops: Sequence[Operation], most: int | None) -> None:
-    for result in (r for op in ops for r in op.results if most is not None):
+    if most is None:
+        return
+    for result in (r for op in ops for r in op.results):
         if is_tensor(result.type) and (count := prod(shape_of(result.type))) > most:
             raise refusal(
                 f"shapes depend on a value of {count:,} elements; at most {most:,} are computed "

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -94,6 +96,8 @@ class Module:
         lineage: Lineage | None = None,
     ):
         """A verified module, the doubts about its source text, rules yet to trace, and its past."""
+        if "xdsl.dialects.linalg" in sys.modules:  # its ops may be made without a text
+            import_module("gradir.dialects.foreign.linalg")
         self._op = op
         self._sources = sources or Sources()
         self._provenance = provenance or Provenance()

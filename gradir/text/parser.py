@@ -39,6 +39,7 @@ from gradir.dialects.base.shapes import FLOAT_NAMES, is_complex, is_float
 from gradir.errors import gradir_errors
 from gradir.forking import in_child, short_lock
 from gradir.nearest import close_names
+from gradir.text.locations import LocationParser
 from gradir.text.resources import fill_resources, resources_of_one_text
 from gradir.text.source_text import check
 
@@ -97,7 +98,7 @@ def parse_module(
             return parser.parse_module(implicit_module)
 
 
-class LocatingParser(Parser):
+class LocatingParser(LocationParser):
     """xDSL's parser with locations on all IR, and located ParseErrors as its only errors."""
 
     def __init__(
@@ -151,9 +152,11 @@ class LocatingParser(Parser):
 
     def _parse_top_level(self) -> list[Operation]:
         operations: list[Operation] = []
+        self.parse_location_aliases()
         while (kind := self._current_token.kind) != MLIRTokenKind.EOF:
             if kind in _TOP_LEVEL_ALIAS:
-                self._parse_alias_def()
+                if not self.skip_location_alias():
+                    self._parse_alias_def()
             elif kind == MLIRTokenKind.FILE_METADATA_BEGIN:
                 self._parse_file_metadata_dictionary()
             elif kind in _OPERATION_START:

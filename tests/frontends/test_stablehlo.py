@@ -240,7 +240,7 @@ def one_op(op: str, result: str = "tensor<3xf32>") -> str:
     ("text", "message"),
     [
         (RECURSION, r"<string>:2:3: error: @main calls itself"),
-        (call_text(30).replace("@f29", "@main"), "more than 1,000,000 ops"),
+        (call_text(30).replace("@f29", "@main"), "more than 250,000 ops"),
         (nested(70), "regions may be nested 64 deep, not deeper"),
         (one_op('"stablehlo.tanh"() : () -> tensor<3xf32>'), "tanh"),
         (one_op('"stablehlo.tanh"(%x, %x) : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>'),
@@ -271,7 +271,7 @@ def test_hostile_texts_are_refused(text: str, message: str) -> None:
 
 
 def test_what_is_no_text_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ParseError, match="generic form"):
+    with pytest.raises(ParseError, match=r"generic form|jaxlib: "):
         load("func.func @main( {\n")
     with pytest.raises(ImportedProgramError, match="No such file"):
         load(tmp_path / "none.mlir")

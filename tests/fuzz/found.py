@@ -11,6 +11,7 @@ from fuzz.levels import LEVELS, level
 FOUND = Path(__file__).parent / "found"
 ENDINGS = {
     "traced": ".py", "tensor": ".mlir", "ranks": ".ranks", "points": ".points", "mutants": ".txt",
+    "stablehlo": ".stablehlo", "onnx": ".base64",
 }  # fmt: skip
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 from fuzz.outcome import Outcome, TimeUp, outcome_of
@@ -14,7 +15,11 @@ LEVELS = {
     "ranks": "fuzz.ranks_level",
     "points": "fuzz.points_level",
     "mutants": "fuzz.mutants",
+    "stablehlo": "fuzz.stablehlo_level",
+    "onnx": "fuzz.onnx_level",
 }
+if find_spec("onnx") is None:
+    del LEVELS["onnx"]
 
 
 def level(name: str) -> Any:

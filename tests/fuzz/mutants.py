@@ -257,13 +257,13 @@ def smaller(mutant: Mutant) -> Iterator[Mutant]:
         for k in range(len(parts)):
             yield replace(mutant, passes=",".join(parts[:k] + parts[k + 1 :]))
     each = mutant.text.splitlines(keepends=True)
-    for text in _without_runs(each):
+    for text in without_runs(each):
         yield replace(mutant, text=text)
     for text in _without_ops(each):
         yield replace(mutant, text=text)
     words = _words(mutant.text)
     if len(words) < 600:
-        for text in _without_runs(words, most=16):
+        for text in without_runs(words, most=16):
             yield replace(mutant, text=text)
 
 
@@ -288,7 +288,7 @@ def _words(text: str) -> list[str]:
     return found
 
 
-def _without_runs(parts: Sequence[str], most: int | None = None) -> Iterator[str]:
+def without_runs(parts: Sequence[str], most: int | None = None) -> Iterator[str]:
     """The text without a run of parts, long runs first."""
     length = min(len(parts) // 2, most or len(parts))
     while length >= 1:

@@ -79,6 +79,41 @@ def test_networks_beside_torch(name: str, tmp_path: Path) -> None:
         np.testing.assert_allclose(found[each], named[each].grad, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("name", ["residual block", "transformer block", "LSTM"])
+@pytest.mark.filterwarnings("ignore")
+def test_networks_beside_onnxruntime_and_trained(name: str, tmp_path: Path) -> None:
+    """onnxruntime's results, before and after `gradir.Trainer` moves the weights."""
+    runtime = pytest.importorskip("onnxruntime")
+    module, x = networks()[name]
+    import torch
+
+    path = tmp_path / "net.onnx"
+    torch.onnx.export(module, (x,), path, dynamo=False, opset_version=17)
+
+    def agrees(model: Any) -> None:
+        session = runtime.InferenceSession(path, providers=["CPUExecutionProvider"])
+        [wanted] = session.run(None, {session.get_inputs()[0].name: x.numpy()})
+        np.testing.assert_allclose(model(model.parameters, x.numpy()), wanted, 1e-4, 1e-5)
+
+    model = load(path)
+    agrees(model)
+    target = np.asarray(model(model.parameters, x.numpy())) + 0.5
+
+    def loss(parameters: Any, x: Any, y: Any) -> Any:
+        return gnp.mean(gnp.square(model(parameters, x) - y))
+
+    trainer = gradir.Trainer(loss, gradir.optim.adam(0.01), model.parameters)
+    found = trainer.fit([(x.numpy(), target)], 40).epochs["loss"]
+    assert found[-1] < 0.2 * found[0]
+    proto = onnx.load(path)
+    for tensor in proto.graph.initializer:
+        if tensor.name in trainer.params:
+            moved = np.asarray(trainer.params[tensor.name])
+            tensor.CopyFrom(numpy_helper.from_array(moved, tensor.name))
+    onnx.save(proto, path)
+    agrees(load(path))
+
+
 # The function.
 
 

@@ -224,6 +224,20 @@ def test_onnx_train(tmp_path: Path) -> None:
         assert "the file now: <OnnxModel points(x: float32[batch, 2]) -> y" in output
 
 
+def test_stablehlo_in(tmp_path: Path) -> None:
+    assert "slope 0.353553391, bend -0.088388348" in run("stablehlo_in.py", folder=tmp_path)
+
+
+def test_linalg_layer(tmp_path: Path) -> None:
+    assert "found: 0.500 -1.000 0.250" in run("linalg_layer.py", folder=tmp_path)
+
+
+@pytest.mark.skipif(find_spec("iree") is None, reason="IREE is not installed")
+def test_stablehlo_out(tmp_path: Path) -> None:
+    """IREE has gradir's gradients; it runs where the extra is installed."""
+    assert "6 gradients are equal" in run("stablehlo_out.py", folder=tmp_path)
+
+
 def test_interop_jax(tmp_path: Path) -> None:
     """JAX fits through a while loop; `make test-peers` runs it with JAX."""
     output = run_with("jax", "interop_jax.py", tmp_path)

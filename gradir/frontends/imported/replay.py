@@ -104,6 +104,21 @@ class Replay:
         return name(made, f"saved_{self._names}")
 
 
+class UnverifiedReplay(Replay):
+    """A replay of a file that nobody verified: what a rule stumbles over is a fault of the file."""
+
+    def results(self, node: ForeignNode, operands: Sequence[Tracer]) -> list[Tracer]:
+        """As of Replay; ImportedProgramError for what no rule expects."""
+        try:
+            return super().results(node, operands)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            if isinstance(error, GradirError):
+                raise
+            raise refusal(
+                f"{node.op}: it is not valid {self.table.system}: {error}", ImportedProgramError
+            ) from None
+
+
 class ForeignCall:
     """What a rule knows beside its operands: the op's parameters, and the types of its results."""
 

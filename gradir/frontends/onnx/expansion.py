@@ -6,7 +6,7 @@ operator and the operator set defines it by a function, the nodes of the functio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import count
 from typing import Any
 
@@ -17,6 +17,7 @@ from gradir.packages import package
 
 onnx: Any = package("onnx", "onnx", "frontends")
 defs: Any = package("onnx.defs", "onnx", "frontends")
+checker: Any = package("onnx.checker", "onnx", "frontends")
 inliner: Any = package("onnx.inliner", "onnx", "frontends")
 converter: Any = package("onnx.version_converter", "onnx", "frontends")
 shape_inference: Any = package("onnx.shape_inference", "onnx", "frontends")
@@ -57,6 +58,27 @@ def converted(model: Any, version: int, file: str) -> Any:
             f"{file}: its operators cannot be converted to version {version}: {error}",
             ImportedProgramError,
         ) from None
+
+
+def require_valid(model: Any, is_absent: Callable[[str], bool], file: str) -> None:
+    """ImportedProgramError for a wrong model with an absent operator.
+
+    ONNX's inference of types ends the process where patterns of strings are wrong.
+    """
+    if any(is_absent(name_of(node)) for node in _all_nodes(model.graph)):
+        _checked(file, checker.check_model, model)
+
+
+def _all_nodes(graph: Any) -> Iterator[Any]:
+    for node in graph.node:
+        yield node
+        for inner in subgraphs(node):
+            yield from _all_nodes(inner)
+
+
+def newest_version() -> int:
+    """The newest version of ONNX's operator set that the package onnx has."""
+    return int(defs.onnx_opset_version())
 
 
 def name_of(node: Any) -> str:

@@ -13,8 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from gradir.dialects.array.creation import numpy_dtype
 from gradir.frontends.imported.errors import ImportedProgramError
+from gradir.frontends.imported.onnx_rules.types import NAMES
 from gradir.frontends.tracing.source_locations import refusal
+from gradir.frontends.tracing.spec import ELEMENTS
 from gradir.packages import package
 
 onnx: Any = package("onnx", "onnx", "frontends")
@@ -29,6 +32,7 @@ def read_model(given: Any) -> tuple[Any, str, Path | None]:
     if isinstance(given, onnx.ModelProto):
         copy = onnx.ModelProto()
         copy.CopyFrom(given)
+        _require_text(copy, "<onnx model>")
         return copy, "<onnx model>", None
     if not isinstance(given, (str, os.PathLike)):
         raise refusal(
@@ -52,7 +56,22 @@ def _parsed(data: bytes, path: Path) -> Any:
     if not model.HasField("graph") or not model.opset_import:
         raise refusal(f"{path}: it is not an ONNX model: it has no graph or no opset",
                       ImportedProgramError)  # fmt: skip
+    _require_text(model, str(path))
     return model
+
+
+def _require_text(model: Any, file: str) -> None:
+    """ImportedProgramError for a name that is not UTF-8, which protobuf hands over as bytes."""
+    rest = [model]
+    while rest:
+        for field, value in rest.pop().ListFields():
+            if field.type == field.TYPE_MESSAGE:
+                rest += [value] if hasattr(value, "ListFields") else list(value)
+                continue
+            parts = [value] if isinstance(value, (str, bytes)) else value
+            if field.type == field.TYPE_STRING and not all(isinstance(p, str) for p in parts):
+                what = f"a {field.name} of a {field.containing_type.name} is not UTF-8"
+                raise refusal(f"{file}: it is not an ONNX model: {what}", ImportedProgramError)
 
 
 def array_of(tensor: Any, folder: Path | None, file: str) -> np.ndarray[Any, Any]:
@@ -60,9 +79,19 @@ def array_of(tensor: Any, folder: Path | None, file: str) -> np.ndarray[Any, Any
     try:
         if tensor.data_location == EXTERNAL:
             return _external(tensor, folder, file)
-        return np.asarray(numpy_helper.to_array(tensor))
+        return _with_elements(np.asarray(numpy_helper.to_array(tensor)))
     except (ValueError, TypeError, KeyError) as error:
         raise refusal(f"{file}: tensor {tensor.name!r}: {error}", ImportedProgramError) from None
+
+
+def _with_elements(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The array that onnx 1.18 means, which hands over the bits of bfloat16 and float8."""
+    if array.dtype.names is None:
+        return array
+    [kind, *_] = array.dtype.names
+    if kind != "bfloat16":
+        raise ValueError(f"there are no elements of type {kind}")
+    return array.astype(np.uint16).view(numpy_dtype(ELEMENTS[kind]))
 
 
 def _external(tensor: Any, folder: Path | None, file: str) -> np.ndarray[Any, Any]:
@@ -70,7 +99,10 @@ def _external(tensor: Any, folder: Path | None, file: str) -> np.ndarray[Any, An
     if folder is None:
         raise ValueError("its elements are in another file; load the model by its path")
     path = _inside(folder, entries.get("location", ""))
-    dtype = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type))
+    name = NAMES.get(tensor.data_type, "")
+    if name not in ELEMENTS:
+        raise ValueError(f"there are no elements of type {name or tensor.data_type}")
+    dtype = np.dtype(numpy_dtype(ELEMENTS[name]))
     count = int(np.prod(tensor.dims, dtype=object)) * dtype.itemsize
     offset, length = int(entries.get("offset", 0)), int(entries.get("length", count))
     if length != count or offset < 0 or offset + length > path.stat().st_size:

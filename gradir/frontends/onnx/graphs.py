@@ -68,6 +68,8 @@ class OnnxReader:
     def program(self, model: Any, names: Collection[str] | None = None) -> OnnxProgram:
         """The whole model; its parameters are those of some names, or by their types."""
         graph = model.graph
+        self._require_once("input", graph.input)
+        self._require_once("initializer", graph.initializer)
         types = _Types.in_graph(graph)
         arrays = {t.name: array_of(t, self.folder, self.file) for t in graph.initializer}
         if graph.sparse_initializer:
@@ -184,6 +186,13 @@ class OnnxReader:
                 value = list(value)
             found[attribute.name] = value
         return found
+
+    def _require_once(self, what: str, values: Any) -> None:
+        seen: set[str] = set()
+        for name in (value.name for value in values):
+            if name in seen:
+                raise refusal(f"{self.file}: {what} {name!r} is there twice", ImportedProgramError)
+            seen.add(name)
 
     def _found(self, scope: Scope, name: str) -> Operand:
         if name not in scope:

@@ -10,18 +10,30 @@ from typing import Any
 import numpy as np
 
 from gradir.api import Module
+from gradir.diagnostics import Sources
 from gradir.errors import ArgumentError, ArgumentTypeError
 from gradir.frontends.imported.check import require_replayable
+from gradir.frontends.imported.errors import ImportedProgramError
 from gradir.frontends.imported.onnx_rules.table import ONNX
-from gradir.frontends.imported.replay import Replay
-from gradir.frontends.onnx.expansion import converted, expand
+from gradir.frontends.imported.replay import UnverifiedReplay
+from gradir.frontends.onnx.expansion import (
+    converted,
+    expand,
+    newest_version,
+    require_valid,
+)
 from gradir.frontends.onnx.files import read_model
 from gradir.frontends.onnx.graphs import OnnxInput, OnnxProgram, OnnxReader
-from gradir.frontends.tracing.source_locations import place_of_user, public, refusal
+from gradir.frontends.tracing.source_locations import place_of_user, public, reading, refusal
 from gradir.frontends.tracing.spec import Spec
 from gradir.frontends.tracing.trace import traced
 from gradir.frontends.tracing.tracing import lifted, tracing
 from gradir.frontends.transforms.jit import jit
+
+MOST_VERSIONS = 2**31 - 1
+
+NO_TEXTS = Sources()
+"""Places are numbers of nodes, not of lines."""
 
 OLDEST = 13
 """The first version of ONNX's operator set whose operators have the meanings of today."""
@@ -46,6 +58,8 @@ def load(
     version = max(
         (e.version for e in proto.opset_import if e.domain in ("", "ai.onnx")), default=OLDEST
     )
+    _require_versions(proto, file)
+    require_valid(proto, lambda name: name in ONNX.absent, file)
     if version < OLDEST:
         proto, version = converted(proto, OLDEST, file), OLDEST
     inputs = {v.name for v in proto.graph.input}
@@ -57,6 +71,15 @@ def load(
     program = reader.program(proto, parameters)
     require_replayable(program.graph, ONNX)
     return OnnxModel(program, file)
+
+
+def _require_versions(proto: Any, file: str) -> None:
+    """ImportedProgramError for an operator set that the package onnx does not know."""
+    for entry in proto.opset_import:
+        newest = newest_version() if entry.domain in ("", "ai.onnx") else MOST_VERSIONS
+        if not 1 <= entry.version <= newest:
+            what = f"operator set {entry.domain or 'ai.onnx'} of version {entry.version}"
+            raise refusal(f"{file}: {what}; versions 1 to {newest} are known", ImportedProgramError)
 
 
 def _bind_extents(proto: Any, extents: Mapping[str, Any]) -> None:
@@ -131,7 +154,8 @@ class OnnxModel:
         tracers = [lifted(a) for a in arrays]
         for name, x in zip(self.inputs, tracers[len(self.parameters) :], strict=True):
             self._check(name, x)
-        return Replay(ONNX).inside(self._program.graph, tracers)
+        with reading(NO_TEXTS):
+            return UnverifiedReplay(ONNX).inside(self._program.graph, tracers)
 
     def _check(self, name: str, x: Any) -> None:
         wanted = self.inputs[name]

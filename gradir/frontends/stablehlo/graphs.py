@@ -29,7 +29,7 @@ from gradir.frontends.imported.graph import (
 from gradir.frontends.tracing.source_locations import refusal
 
 MOST_NESTED = 64
-MOST_OPS = 1_000_000
+MOST_OPS = 250_000
 """The most ops of a program after its calls are inlined."""
 
 Values = dict[SSAValue, Operand]
@@ -110,8 +110,9 @@ class FunctionReader:
         if constant is not None:
             values[op.results[0]] = constant
             return
-        captured = [v for v in _captured(op) if isinstance(values[v], ForeignValue)]
-        constants: Values = {v: o for v, o in values.items() if isinstance(o, ForeignConstant)}
+        around = {v: values[v] for v in _captured(op)} if op.regions else {}
+        captured = [v for v, o in around.items() if isinstance(o, ForeignValue)]
+        constants: Values = {v: o for v, o in around.items() if isinstance(o, ForeignConstant)}
         regions = [r.first_block for r in op.regions]
         graphs = [
             self._graph(_short(op), block, constants, captured, depth + 1, op)

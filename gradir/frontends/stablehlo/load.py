@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,21 +10,26 @@ from xdsl.dialects.builtin import ModuleOp
 
 from gradir.api import Module
 from gradir.argument_checks import require
-from gradir.errors import GradirError, ParseError
+from gradir.diagnostics import Sources
+from gradir.errors import ParseError, gradir_errors
 from gradir.frontends.imported.check import require_replayable
 from gradir.frontends.imported.errors import ImportedProgramError
-from gradir.frontends.imported.graph import ForeignGraph, ForeignNode
-from gradir.frontends.imported.replay import Replay
+from gradir.frontends.imported.graph import ForeignGraph
+from gradir.frontends.imported.replay import UnverifiedReplay
 from gradir.frontends.imported.stablehlo_rules.table import STABLEHLO
 from gradir.frontends.stablehlo.graphs import FunctionReader
-from gradir.frontends.tracing.source_locations import place_of_user, public, refusal
+from gradir.frontends.stablehlo.pretty_form import generic_form, text_of_module
+from gradir.frontends.tracing.source_locations import place_of_user, public, reading, refusal
 from gradir.frontends.tracing.spec import Spec
 from gradir.frontends.tracing.trace import traced
-from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.transforms.custom_derivatives import CustomVjp
-from gradir.packages import MissingPackage, package
+from gradir.passes.verify.verify import verify
 from gradir.registry import make_context
 from gradir.text.parser import parse_module
+from gradir.text.source_text import check, decode
+
+BYTECODE = b"ML\xefR"
+"""The first bytes of MLIR's bytecode."""
 
 _LOST = (
     "a StableHLO program says nothing of derivatives that its functions were given; state that "
@@ -35,28 +39,34 @@ _LOST = (
 
 @public
 def load(
-    text_or_path: str | os.PathLike[str],
+    text_or_path: Any,
     entry: str | None = None,
     trust_derivatives: bool = False,
 ) -> Module:
     """A function of a StableHLO module as a module of gradir: `entry`, or @main, or the only one.
 
     The text, or the file of a path, is in MLIR's generic form; with jaxlib installed also in the
-    pretty one. Functions that it calls are a part of it. A program has lost the derivatives that
-    its source gave functions of its own (JAX's custom_vjp): gradients are refused unless
-    `trust_derivatives` states that there were none. ImportedProgramError names all ops and
-    elements that cannot be imported, with their places; ParseError a fault of the text.
+    pretty one. A module of jaxlib's is taken too. Functions that it calls are a part of it. A
+    program has lost the derivatives that its source gave functions of its own (JAX's custom_vjp):
+    gradients are refused unless `trust_derivatives` states that there were none.
+    ImportedProgramError names all ops and elements that cannot be imported, with their places;
+    ParseError and VerifyError a fault of the text.
     """
     require("entry", entry, str | None, "the name of a function")
     require("trust_derivatives", trust_derivatives, bool, "a bool")
     text, file = _read(text_or_path)
-    return load_module(parsed(text, file), entry, file, trust_derivatives)
+    texts = Sources({file: text})
+    with reading(texts):
+        made = load_module(parsed(text, file), entry, file, trust_derivatives)
+    return Module(made.op, texts, rules=made.rules)
 
 
 def load_module(
     module: ModuleOp, entry: str | None, file: str, trust_derivatives: bool = False
 ) -> Module:
     """`load` of a module that was read."""
+    with gradir_errors():
+        verify(module)
     reader = FunctionReader(module)
     name = entry or _only(reader, file)
     graph = reader.graph(name, reader.functions.get(name, module))
@@ -64,29 +74,49 @@ def load_module(
     return _traced(graph, trust_derivatives)
 
 
-def _read(given: str | os.PathLike[str]) -> tuple[str, str]:
+def _read(given: Any) -> tuple[str, str]:
     """The text, and the name of its file."""
-    require("text_or_path", given, (str, os.PathLike), "a string or a path")
+    if hasattr(getattr(given, "operation", None), "get_asm"):
+        return text_of_module(given), "<module>"
+    require("text_or_path", given, (str, os.PathLike), "a string, a path or a module of jaxlib's")
     if isinstance(given, str) and ("\n" in given or not given.endswith(".mlir")):
         return given, "<string>"
     path = Path(given)
     try:
-        return path.read_text(encoding="utf-8"), str(path)
+        data = path.read_bytes()
     except (OSError, ValueError) as error:
         raise refusal(f"{path}: {error}", ImportedProgramError) from None
+    if data.startswith(BYTECODE):
+        raise refusal(
+            f"{path}: it is bytecode; stablehlo-translate --deserialize writes it as text",
+            ImportedProgramError,
+        )
+    with gradir_errors():
+        return decode(data, str(path)), str(path)
 
 
 def parsed(text: str, file: str) -> ModuleOp:
     """The module of a text; what is not in generic form is read by jaxlib, if that is there."""
     # ops of other dialects are named with all that cannot be imported
     context = make_context(allow_unregistered=True)
+    with gradir_errors(Sources({file: text})):
+        check(text, file)  # jaxlib's parser ends the process where nesting is deep
     try:
         return parse_module(text, file, context)
     except ParseError as error:
-        generic = _generic(text)
+        generic = generic_form(text, file)
         if generic is None:
             raise _with_hint(error) from None
-    return parse_module(generic, file, context)
+        # what both forms lack has its place in the text that was given
+        first = error
+    try:
+        return parse_module(generic, f"{file}, in generic form", context)
+    except ParseError as error:
+        raise first if _message(first) == _message(error) else error from None
+
+
+def _message(error: ParseError) -> str:
+    return error.diagnostic.message if error.diagnostic else str(error)
 
 
 def _with_hint(error: ParseError) -> ParseError:
@@ -95,24 +125,6 @@ def _with_hint(error: ParseError) -> ParseError:
         "(pip install 'gradir[jax]'), and stablehlo-opt --mlir-print-op-generic prints this one",
         error.diagnostic,
     )
-
-
-def _generic(text: str) -> str | None:
-    """A text in generic form by jaxlib; None where that is not installed, or does not read it."""
-    try:
-        ir = package("jaxlib.mlir.ir", "jax", "frontends")
-        dialects = [package(f"jaxlib.mlir.dialects.{n}", "jax") for n in ("stablehlo", "chlo")]
-        package("jaxlib.mlir.dialects.func", "jax")
-        enter = package("jax._src.interpreters.mlir", "jax").make_ir_context
-    except MissingPackage:
-        return None
-    del dialects
-    with enter():
-        try:
-            module = ir.Module.parse(text)
-        except ir.MLIRError:
-            return None
-        return module.operation.get_asm(print_generic_op_form=True)
 
 
 def _only(reader: FunctionReader, file: str) -> str:
@@ -126,27 +138,13 @@ def _only(reader: FunctionReader, file: str) -> str:
 
 def _traced(graph: ForeignGraph, trusted: bool) -> Module:
     def run(*arrays: Any) -> Any:
-        made = _Replay(STABLEHLO).inside(graph, arrays)
+        made = UnverifiedReplay(STABLEHLO).inside(graph, arrays)
         return made[0] if len(made) == 1 else tuple(made)
 
     run.__name__ = graph.name
     specs = [Spec(v.type.shape, v.type.dtype) for v in graph.inputs]
     function, orders = (run, 2) if trusted else (_without_derivative(run), 0)
     return traced("load", function, specs, place=place_of_user(), orders=orders).module
-
-
-class _Replay(Replay):
-    """A replay of a text that nobody verified: what a rule stumbles over is a fault of the text."""
-
-    def results(self, node: ForeignNode, operands: Sequence[Tracer]) -> list[Tracer]:
-        try:
-            return super().results(node, operands)
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-            if isinstance(error, GradirError):
-                raise
-            raise refusal(
-                f"{node.op}: it is not valid StableHLO: {error}", ImportedProgramError
-            ) from None
 
 
 def _without_derivative(run: Any) -> Any:

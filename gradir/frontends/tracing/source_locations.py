@@ -43,6 +43,8 @@ class _Here(local):
     """The place of the running public call of this thread."""
 
     location: LocationAttr = _NO_PLACE
+    texts: Sources | None = None
+    """What is read now, whose author may have named any file as a place."""
 
 
 _here = _Here()
@@ -52,6 +54,10 @@ class PythonSources(Sources):
     """Source lines, also of code without a file: linecache has the lines of notebooks."""
 
     def line(self, file: str, number: int) -> str | None:
+        if _here.texts is not None:
+            return _here.texts.line(file, number)
+        if file.endswith(".onnx"):  # a binary file, whose numbers are those of nodes
+            return None
         return super().line(file, number) or linecache.getline(file, number).rstrip("\n") or None
 
 
@@ -61,6 +67,16 @@ SOURCES = PythonSources()
 def location() -> LocationAttr:
     """The place of the running public call."""
     return _here.location
+
+
+@contextmanager
+def reading(texts: Sources) -> Generator[None]:
+    """Errors inside show lines of these texts alone: places in a foreign file open no other one."""
+    before, _here.texts = _here.texts, texts
+    try:
+        yield
+    finally:
+        _here.texts = before
 
 
 def refusal(

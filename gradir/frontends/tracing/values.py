@@ -10,6 +10,7 @@ gradir.jit or gradir.trace runs.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
@@ -20,7 +21,7 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from gradir.dialects.array.creation import numpy_dtype
 from gradir.dialects.base.lazy_function import lazy_function
 from gradir.dialects.base.op_rules import is_inactive
-from gradir.dialects.base.shapes import element_of, is_inexact, is_open, is_tensor
+from gradir.dialects.base.shapes import element_of, is_inexact, is_open, is_tensor, shape_of
 from gradir.dialects.comm.comm_op import GroupOp
 from gradir.dialects.grad.extent import ExtentOp
 from gradir.dialects.grad.host_call import HostCallOp
@@ -78,9 +79,12 @@ class _Unknown(Exception):
     """A value that only a run of the program will have."""
 
 
-def value_of(x: Tracer) -> Array | None:
-    """The value of a traced array, which must not be written to; None where it is not known."""
-    value, path = _found(x), x.made_in.known.path
+def value_of(x: Tracer, most: int | None = None) -> Array | None:
+    """The value of a traced array, which must not be written to; None where it is not known.
+
+    `most`: TraceError where it, or one that it is made of, has more elements.
+    """
+    value, path = _found(x, most), x.made_in.known.path
     if value is not None and path is not None:
         path.ask(x.ssa, value)
     return value
@@ -146,19 +150,20 @@ def values_in(values: Sequence[Any], of: Callable[[Any], Array | None]) -> list[
 # How values are found.
 
 
-def _found(x: Tracer) -> Array | None:
+def _found(x: Tracer, most: int | None = None) -> Array | None:
     try:
-        return _value(x.made_in, x.ssa)
+        return _value(x.made_in, x.ssa, most)
     except _Unknown:
         return None
 
 
-def _value(trace: Trace, ssa: SSAValue) -> Array:
+def _value(trace: Trace, ssa: SSAValue, most: int | None = None) -> Array:
     found = trace.value_at(ssa)
     if found is None and not trace.has_program:
         raise _Unknown
     if found is None:
-        ops, known = _needed(trace, ssa), trace.known
+        ops, known = _needed(trace, ssa, most), trace.known
+        _require_small(ops, most)
         run_ops(ops, known.values, trace.functions)
         if known.path is not None:
             known.path.add(ops, trace.functions)
@@ -166,7 +171,18 @@ def _value(trace: Trace, ssa: SSAValue) -> Array:
     return found
 
 
-def _needed(trace: Trace, ssa: SSAValue) -> list[Operation]:
+def _require_small(ops: Sequence[Operation], most: int | None) -> None:
+    if most is None:
+        return
+    for result in (r for op in ops for r in op.results):
+        if is_tensor(result.type) and (count := prod(shape_of(result.type))) > most:
+            raise refusal(
+                f"shapes depend on a value of {count:,} elements; at most {most:,} are computed "
+                "while a program is read"
+            )
+
+
+def _needed(trace: Trace, ssa: SSAValue, most: int | None) -> list[Operation]:
     """The ops that a value needs and that did not run, in an order in which they can."""
     values = trace.known.values
     stack: list[SSAValue | Operation] = [ssa]
@@ -178,7 +194,7 @@ def _needed(trace: Trace, ssa: SSAValue) -> list[Operation]:
         elif item not in values:
             owner = item.owner
             if isinstance(item, BlockArgument):
-                values[item] = _argument(trace, item)
+                values[item] = _argument(trace, item, most)
             elif is_open(item.type):
                 raise _Unknown  # a program for all sizes
             elif isinstance(owner, Operation) and owner not in seen:
@@ -188,11 +204,11 @@ def _needed(trace: Trace, ssa: SSAValue) -> list[Operation]:
     return order
 
 
-def _argument(trace: Trace, argument: BlockArgument) -> Array:
+def _argument(trace: Trace, argument: BlockArgument, most: int | None) -> Array:
     """The value of an argument of a trace; arguments of regions have no known value."""
     source, path = _source(trace, argument), trace.known.path
     if isinstance(source, _Place):
-        value = _value(source.trace, source.ssa)
+        value = _value(source.trace, source.ssa, most)
         if path is not None:
             path.same(argument, source.ssa)
         return value

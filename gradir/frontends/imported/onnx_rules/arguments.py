@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -24,6 +25,9 @@ from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.spec import ELEMENTS
 from gradir.frontends.tracing.tracing import element, lifted
 from gradir.frontends.tracing.values import value_of
+
+MOST_ELEMENTS = 1 << 24
+"""The most elements of a table that a rule makes of extents, which a small file may name."""
 
 Function: TypeAlias = Callable[..., Any]
 INT64 = ELEMENTS["int64"]
@@ -99,7 +103,7 @@ def known(call: Any, x: Any, number: int) -> np.ndarray[Any, Any] | None:
     """The value of an input that shapes depend on; refused where the program does not fix it."""
     if x is None:
         return None
-    value = value_of(lifted(x))
+    value = value_of(lifted(x), MOST_ELEMENTS)
     if value is None:
         what = call["names"][number]
         raise refusal(
@@ -113,6 +117,21 @@ def known(call: Any, x: Any, number: int) -> np.ndarray[Any, Any] | None:
 def numbers(value: Any) -> list[int]:
     """An array of integers as a list."""
     return [int(v) for v in np.asarray(value).reshape(-1)]
+
+
+def counted(count: int, dtype: Any = np.int64) -> np.ndarray[Any, Any]:
+    """The numbers from 0 on, of a limited count."""
+    require_small("numbers", count)
+    return np.arange(count, dtype=dtype)
+
+
+def require_small(what: str, *extents: int) -> None:
+    """ImportedProgramError for a table of more than MOST_ELEMENTS elements."""
+    if (count := prod(extents)) > MOST_ELEMENTS:
+        raise refusal(
+            f"at most {MOST_ELEMENTS:,} {what} are made while a model is read, got {count:,}",
+            ImportedProgramError,
+        )
 
 
 def axis_of(x: Any, axis: int) -> int:

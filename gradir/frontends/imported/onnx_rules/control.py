@@ -10,7 +10,7 @@ import numpy as np
 import gradir.frontends.functions.numpy as gnp
 from gradir.frontends.functions.promotion import converted
 from gradir.frontends.imported.errors import ImportedProgramError
-from gradir.frontends.imported.onnx_rules.arguments import INT64, OnnxRules, axis_of
+from gradir.frontends.imported.onnx_rules.arguments import INT64, OnnxRules, axis_of, counted
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracing import constant
 from gradir.frontends.tracing.values import value_of
@@ -66,7 +66,7 @@ def _loop(call: Any, *operands: Any) -> Any:
         _, *made = body(at, constant(np.array(True)), *states)
         return made[:count], made[count:]
 
-    last, rows = scan(step, carried, constant(np.arange(steps)), steps)
+    last, rows = scan(step, carried, constant(counted(steps)), steps)
     return _named(call, [*last, *rows])
 
 

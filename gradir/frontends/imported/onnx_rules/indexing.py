@@ -14,6 +14,7 @@ from gradir.frontends.imported.onnx_rules.arguments import (
     INT64,
     OnnxRules,
     axis_of,
+    counted,
     places_of,
 )
 from gradir.frontends.tracing.source_locations import refusal
@@ -41,7 +42,7 @@ def _places_along(x: Any, index: Any, axis: int) -> tuple[Any, ...]:
         if k == axis:
             places.append(places_of(index, x.shape[axis]))
         else:
-            row = np.arange(index.shape[k]).reshape([-1 if j == k else 1 for j in range(x.ndim)])
+            row = counted(index.shape[k]).reshape([-1 if j == k else 1 for j in range(x.ndim)])
             places.append(gnp.broadcast_to(constant(row), index.shape))
     return tuple(places)
 
@@ -54,7 +55,7 @@ def _gathered_nd(call: Any, x: Any, index: Any, batch_dims: int = 0) -> Any:
 def _places_nd(x: Any, index: Any, batch_dims: int = 0) -> tuple[Any, ...]:
     depth, rank = index.shape[-1], index.ndim - 1
     rows = [
-        constant(np.arange(x.shape[k]).reshape([-1 if j == k else 1 for j in range(rank)]))
+        constant(counted(x.shape[k]).reshape([-1 if j == k else 1 for j in range(rank)]))
         for k in range(batch_dims)
     ]
     named = [places_of(index[..., k], x.shape[batch_dims + k]) for k in range(depth)]
@@ -94,9 +95,7 @@ def _written(
     first = spread(0, (count,), INT64) if starts is None else converted(starts, INT64)
     shape = [1] * past.ndim
     shape[0] = count
-    steps = np.arange(update.shape[axis]).reshape(
-        [-1 if k == axis else 1 for k in range(past.ndim)]
-    )
+    steps = counted(update.shape[axis]).reshape([-1 if k == axis else 1 for k in range(past.ndim)])
     places = gnp.reshape(first, shape) + constant(steps)
     places = places % past.shape[axis] if mode == "circular" else places
     key = _places_along(past, gnp.broadcast_to(places, update.shape), axis)
@@ -109,7 +108,7 @@ def _one_hot(call: Any, index: Any, depth: Any, values: Any, axis: int = -1) -> 
     places = places_of(index, count)
     rank = index.ndim + 1
     axis = axis % rank
-    row = np.arange(count).reshape([-1 if k == axis else 1 for k in range(rank)])
+    row = counted(count).reshape([-1 if k == axis else 1 for k in range(rank)])
     hit = op.equal(gnp.expand_dims(places, axis), constant(row))
     return gnp.where(hit, values[1], values[0])
 

@@ -13,7 +13,14 @@ import gradir.frontends.functions.numpy as gnp
 from gradir.frontends.functions import nn
 from gradir.frontends.functions.array_ops import op
 from gradir.frontends.functions.promotion import converted
-from gradir.frontends.imported.onnx_rules.arguments import INT64, OnnxRules, is_real, numbers
+from gradir.frontends.imported.onnx_rules.arguments import (
+    INT64,
+    OnnxRules,
+    counted,
+    is_real,
+    numbers,
+    require_small,
+)
 from gradir.frontends.imported.onnx_rules.products import shifted
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.spec import ELEMENTS
@@ -207,7 +214,7 @@ def _unpadded_places(
     made: Any = 0
     for k in order:
         made = made * spatial[k] + coordinates[k]
-    images = np.arange(prod(shape[:2])).reshape([*shape[:2], *[1] * len(spatial)])
+    images = counted(prod(shape[:2])).reshape([*shape[:2], *[1] * len(spatial)])
     return made + constant(images) * prod(spatial)
 
 
@@ -219,12 +226,14 @@ def _average_pool(
     windows = ImageWindows.of(x, kernel_shape, strides, dilations, pads, auto_pad)
     ends = windows.ends(x.shape[2:]) if ceil_mode else [0] * len(windows.kernel)
     total = _window_sums(x, windows, ends)
-    counted = np.ones((1, 1, *x.shape[2:]))
+    padded = [d + a + b for d, (a, b) in zip(x.shape[2:], windows.pads, strict=True)]
+    require_small("elements of a padded image", *padded)
+    ones = np.ones((1, 1, *x.shape[2:]))
     if count_include_pad:
-        counted = np.pad(counted, [(0, 0), (0, 0), *windows.pads], constant_values=1.0)
+        ones = np.pad(ones, [(0, 0), (0, 0), *windows.pads], constant_values=1.0)
         windows = ImageWindows(windows.kernel, windows.strides, windows.dilations,
                           tuple((0, 0) for _ in windows.pads))  # fmt: skip
-    counts = _window_sums(converted(constant(counted), element(x)), windows, ends)
+    counts = _window_sums(converted(constant(ones), element(x)), windows, ends)
     return op.divide(total, counts)
 
 
@@ -232,6 +241,7 @@ def _window_sums(x: Any, windows: ImageWindows, ends: Sequence[int]) -> Any:
     """The sum in each window: a convolution with ones of each channel."""
     pads = tuple((a, b + more) for (a, b), more in zip(windows.pads, ends, strict=True))
     images = gnp.reshape(x, (-1, 1, *x.shape[2:]))
+    require_small("elements of a window", *windows.kernel)
     ones = converted(constant(np.ones((1, 1, *windows.kernel))), element(x))
     made = convolved(
         images,

@@ -12,7 +12,7 @@ import gradir.frontends.functions.numpy as gnp
 from gradir.frontends.functions import nn
 from gradir.frontends.functions.array_ops import op
 from gradir.frontends.functions.promotion import spread
-from gradir.frontends.imported.onnx_rules.arguments import Function, OnnxRules
+from gradir.frontends.imported.onnx_rules.arguments import Function, OnnxRules, counted
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracing import constant, element, lifted
 from gradir.frontends.transforms.flow import scan
@@ -157,4 +157,4 @@ def _run(
 
 
 def _counted(count: int, lengths: Any) -> Any:
-    return np.arange(count, dtype=np.int32 if lengths is None else lengths.dtype)
+    return counted(count, np.int32 if lengths is None else lengths.dtype)

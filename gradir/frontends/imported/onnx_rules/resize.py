@@ -8,7 +8,13 @@ import numpy as np
 
 import gradir.frontends.functions.numpy as gnp
 from gradir.frontends.functions.promotion import converted
-from gradir.frontends.imported.onnx_rules.arguments import OnnxRules, axes_of, numbers
+from gradir.frontends.imported.onnx_rules.arguments import (
+    OnnxRules,
+    axes_of,
+    counted,
+    numbers,
+    require_small,
+)
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.spec import ELEMENTS
 from gradir.frontends.tracing.tracing import constant, element
@@ -71,14 +77,19 @@ def _along(x: Any, axis: int, weights: Array) -> Any:
     return gnp.moveaxis(made, -1, axis)
 
 
+LINE_COST = 16
+"""Each line of weights is made in Python: it counts as so many."""
+
+
 class _Line:
     """An axis of `size` elements that is resized to `length`."""
 
     def __init__(self, size: int, length: int, scale: float, mode: str, roi: Any):
         self.size, self.scale, self.mode, self.roi = size, scale, mode, roi
         self.length = length
+        require_small("weights of an axis", LINE_COST * length, size)
         if mode == "tf_crop_and_resize" and roi is not None and length > 1:
-            self.at = roi[0] * (size - 1) + np.arange(length) * (roi[1] - roi[0]) * (size - 1) / (
+            self.at = roi[0] * (size - 1) + counted(length) * (roi[1] - roi[0]) * (size - 1) / (
                 length - 1
             )
         elif mode == "tf_crop_and_resize" and roi is not None:
@@ -87,7 +98,7 @@ class _Line:
             self.at = self._places()
 
     def _places(self) -> Array:
-        x, scale = np.arange(self.length, dtype=np.float64), self.scale
+        x, scale = counted(self.length, np.float64), self.scale
         wanted = scale * self.size
         match self.mode:
             case "asymmetric":

@@ -13,14 +13,18 @@ import gradir.frontends.functions.numpy as gnp
 from gradir.dialects.base.shapes import is_bool
 from gradir.frontends.functions.array_ops import op
 from gradir.frontends.functions.promotion import converted
+from gradir.frontends.imported.errors import ImportedProgramError
 from gradir.frontends.imported.onnx_rules.arguments import (
     INT64,
     OnnxRules,
     axes_of,
     axis_of,
+    counted,
     numbers,
+    require_small,
 )
 from gradir.frontends.imported.onnx_rules.types import element_of_code
+from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracing import constant, element
 
 RULES = OnnxRules()
@@ -62,14 +66,17 @@ def _filled(call: Any, shape: Any, value: Any = None) -> Any:
 @RULES.onnx("Range", static=[0, 1, 2])
 def _range(call: Any, start: Any, limit: Any, delta: Any) -> Any:
     first, last, step = (float(a.reshape(())) for a in (start, limit, delta))
-    count = max(ceil((last - first) / step), 0)
-    steps = np.arange(count).astype(start.dtype)
+    if step == 0 or not np.isfinite([first, last, step]).all():
+        what = f"Range: no numbers go from {first} to {last} by {step}"
+        raise refusal(what, ImportedProgramError)
+    steps = counted(max(ceil((last - first) / step), 0)).astype(start.dtype)
     return constant((start.reshape(()) + steps * delta.reshape(())).astype(start.dtype))
 
 
 @RULES.onnx("EyeLike")
 def _eye(call: Any, x: Any, dtype: int | None = None, k: int = 0) -> Any:
     kind = element(x) if dtype is None else element_of_code(dtype)
+    require_small("elements of an identity", *x.shape)
     made = np.eye(*x.shape, k=k)
     return converted(constant(made), kind) if not is_bool(kind) else constant(made != 0)
 
@@ -208,6 +215,8 @@ def _padded(
     cut = tuple(slice(max(-a, 0), d - max(-b, 0)) for (a, b), d in zip(sides, x.shape, strict=True))
     x, sides = x[cut], [(max(a, 0), max(b, 0)) for a, b in sides]
     if mode != "constant":
+        for d, (a, b) in zip(x.shape, sides, strict=True):
+            require_small("places of an axis", d + a + b if a + b else 0)
         return gnp.pad(x, sides, mode=mode)
     filling = value if value_ is None else gnp.reshape(value_, ())
     whole = tuple(d + a + b for d, (a, b) in zip(x.shape, sides, strict=True))
@@ -231,7 +240,7 @@ def _triangle(call: Any, x: Any, k: Any = None, upper: int = 1) -> Any:
 
 @RULES.onnx("ReverseSequence", static=[1])
 def _reversed(call: Any, x: Any, lengths: Any, batch_axis: int = 1, time_axis: int = 0) -> Any:
-    steps = np.arange(x.shape[time_axis])[:, None]
+    steps = counted(x.shape[time_axis])[:, None]
     ends = np.asarray(lengths)[None, :]
     places = np.where(steps < ends, ends - 1 - steps, steps)
     places = places if time_axis < batch_axis else places.T

@@ -10,7 +10,7 @@ from typing import Any
 import harness
 import jax_networks
 import torch_networks
-from torch_networks import Gradir, Jax, Network
+from torch_networks import Formulas, Gradir, Jax, Network
 
 IMPORTS = 4
 """Turns of a contender that takes seconds."""
@@ -19,9 +19,9 @@ IMPORTS = 4
 # Steps of training.
 
 
-def by_hand(network: Network) -> harness.Call:
+def by_hand(network: Network, kind: type[Gradir] = Gradir) -> harness.Call:
     """gradir.value_and_grad of the network in gradir.nn."""
-    functions, gradir = Gradir(), harness.library("gradir")
+    functions, gradir = kind(), harness.library("gradir")
     return step_of(
         gradir.value_and_grad, lambda *given: network.by_hand(functions, *given), network
     )
@@ -107,6 +107,7 @@ STEPS: dict[str, tuple[Callable[[Network], harness.Call], str]] = {
     "traced by hand": (by_hand, "torch"),
     "imported from PyTorch": (from_torch, "torch"),
     "differentiable(module)": (differentiable_module, "torch"),
+    "JAX's formulas by hand": (lambda network: by_hand(network, Formulas), "torch"),
     "imported from JAX": (from_jax, "jax"),
     "PyTorch": (lambda network: torch_step(network.module, network), "torch"),
     "torch.compile": (compiled_module, "torch"),

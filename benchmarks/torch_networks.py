@@ -85,6 +85,25 @@ class Jax:
         return -self.np.mean(self.np.take_along_axis(logs, targets[:, None], -1))
 
 
+class Formulas(Gradir):
+    """gradir's functions in the formulas that `Jax` has for layers."""
+
+    _normal, layer_norm, batch_norm = Jax._normal, Jax.layer_norm, Jax.batch_norm
+
+    def linear(self, x: Any, weight: Any, bias: Any) -> Any:
+        return x @ weight.T + bias
+
+    def attention(self, q: Any, k: Any, v: Any) -> Any:
+        steps = q.shape[-2]
+        scores = q @ self.np.swapaxes(k, -1, -2) * q.shape[-1] ** -0.5
+        mask = np.tril(np.ones((steps, steps), bool))
+        return self.nn.softmax(self.np.where(mask, scores, -np.inf)) @ v
+
+    def cross_entropy(self, logits: Any, targets: Any) -> Any:
+        logs = self.nn.log_softmax(logits)
+        return -self.np.mean(self.np.take_along_axis(logs, targets[:, None], -1))
+
+
 # A network of ResNet's shape: convolutions, batch norms in train.
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -342,3 +343,45 @@ def test_gelu_is_one_op(is_tanh: bool, form: str) -> None:
     for near in (lambda x: 0.5 * x * jax.lax.erfc(-x * 0.7), lambda x: 0.5 * x * (1 + jnp.tanh(x))):
         assert "nn.gelu" not in str(trace(near, x))
     assert "nn.gelu" not in str(trace(f, x.astype("bfloat16")))
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+@pytest.mark.parametrize(
+    ("function", "name"),
+    [(jax.nn.softmax, "nn.softmax"), (jax.nn.log_softmax, "nn.log_softmax")],
+)
+def test_softmax_is_one_op(function: Any, name: str, axis: int) -> None:
+    def f(x: Any) -> Any:
+        return jnp.sin(function(x, axis=axis))
+
+    x = 3 * jnp.sin(jnp.arange(36.0, dtype="float64")).reshape(3, 4, 3)
+    assert str(trace(f, x)).count(f"{name} ") == 1
+    [found, expected] = (gradients(lambda a, g=g: g(*a), 2)((x,)) for g in (differentiable(f), f))
+    same(found, expected, 1e-10, "second derivative")
+    assert "nn." not in str(trace(f, x.astype("bfloat16")))
+    special = jnp.array([[1, -jnp.inf, 2], [jnp.inf, 0, 1], [-jnp.inf] * 3, [jnp.nan, 1, 2]])
+    np.testing.assert_allclose(differentiable(function)(special), function(special), rtol=1e-12)
+
+
+def stable(x: Any) -> Any:
+    return jnp.exp(x - jax.lax.stop_gradient(x.max(-1, keepdims=True)))
+
+
+NEARLY_SOFTMAX: list[Callable[[Any], Any]] = [
+    lambda x: stable(x) / stable(x).sum(0, keepdims=True),
+    lambda x: stable(x) / (2 * stable(x)).sum(-1, keepdims=True),
+    lambda x: stable(x) / stable(2 * x).sum(-1, keepdims=True),
+    lambda x: stable(x) / stable(x).sum(-1)[:, None, :],
+    lambda x: stable(x) / stable(x).max(-1, keepdims=True),
+    lambda x: jnp.exp(x - x.max(-1, keepdims=True)) / stable(x).sum(-1, keepdims=True),
+    lambda x: jnp.log(stable(x)) - jnp.log(stable(x).sum(0, keepdims=True)),
+]
+
+
+@pytest.mark.parametrize("k", range(len(NEARLY_SOFTMAX)))
+def test_what_is_nearly_softmax_stays(k: int) -> None:
+    x = jnp.sin(jnp.arange(27.0, dtype="float64")).reshape(3, 3, 3)
+    assert "nn." not in str(trace(NEARLY_SOFTMAX[k], x))
+    f = NEARLY_SOFTMAX[k]
+    [found, expected] = (gradients(lambda a, g=g: g(*a), 1)((x,)) for g in (differentiable(f), f))
+    same(found, expected, 1e-10, "derivative")

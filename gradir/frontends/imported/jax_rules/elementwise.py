@@ -24,7 +24,7 @@ RULES.plain(
     rsqrt=op.rsqrt, cbrt=op.cbrt, sin=op.sin, cos=op.cos, tan=op.tan, asin=op.asin, acos=op.acos,
     atan=op.atan, sinh=op.sinh, cosh=op.cosh, tanh=op.tanh, asinh=op.asinh, acosh=op.acosh,
     atanh=op.atanh, floor=op.floor, ceil=op.ceil, square=op.square,
-    add=op.add, sub=op.subtract, max=op.maximum, min=op.minimum, atan2=op.atan2,
+    add=op.add, max=op.maximum, min=op.minimum, atan2=op.atan2,
     add_any=op.add, eq=op.equal, ne=op.not_equal, lt=op.less, le=op.less_equal, gt=op.greater,
     ge=op.greater_equal, is_finite=op.isfinite, stop_gradient=no_grad,
 )  # fmt: skip
@@ -95,11 +95,8 @@ def _pow(call: Any, x: Any, y: Any) -> Any:
     return op.pow(x, converted(no_grad(y), element(x)))
 
 
-@RULES.rule("div")
-def _divided(call: Any, x: Any, y: Any) -> Any:
-    if is_float(element(x)):
-        return op.divide(x, y)
-    # toward zero, and -1 over zero, as XLA
+def integer_quotient(x: Any, y: Any) -> Any:
+    """x / y toward zero, and -1 over zero, as XLA has it."""
     safe = gnp.where(op.equal(y, 0), 1, y)
     down: Any = op.floor_divide(x, safe)
     rest: Any = x - down * safe

@@ -72,6 +72,7 @@ bench: $(PEERS) ## Time gradir against JAX, PyTorch and Numba (installs them): Q
 docs: $(INSTALLED) ## Write the op reference anew and run the code in README.md and docs/
 	$(RUN) -m gradir.tools.gen_op_reference
 	$(RUN) -m gradir.tools.gen_numpy_page
+	$(RUN) -m gradir.tools.gen_stubs
 	$(RUN) -m gradir.tools.gen_loops_page
 	$(RUN) -m gradir.tools.gen_imported_pages
 	$(RUN) -m gradir.tools.gen_stablehlo_page

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from importlib import import_module
 from pathlib import Path
 
-from gradir import nn
 from gradir.frontends import numpy
 from gradir.frontends.functions import absent, linalg
-from gradir.scipy import fft as scipy_fft
-from gradir.scipy import integrate, ndimage, signal, special, stats
-from gradir.scipy import linalg as scipy_linalg
+from gradir.frontends.scipy import fft as scipy_fft
+from gradir.frontends.scipy import integrate, ndimage, signal, special, stats
+from gradir.frontends.scipy import linalg as scipy_linalg
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "numpy.md"
 SUPPORT = PAGE.parent.parent / "tests" / "support"
@@ -32,6 +32,7 @@ MARKER = "<!-- written by `make docs` from here on -->\n"
 def page() -> str:
     """The whole text of docs/numpy.md."""
     head, _, _ = PAGE.read_text().partition(MARKER)
+    nn = import_module("gradir.nn")
     there = sorted(set(numpy.__all__) - set(absent.ABSENT))
     parts = [
         _section("gradir.numpy", there, absent.DIFFERS, absent.ABSENT),

@@ -122,6 +122,7 @@ def test_names_of_pytorch_in_nn() -> None:
         (lambda: nn.dropout(X, 0.5), "draws come from a key, as of gradir.random.key"),
         (lambda: nn.dropout(X, 0.5, True), "key must be an integer, got 0.5; draws come from a k"),
         (lambda: nn.dropout(X, p=0.5, training=True), "dropout\\(x, key, counter, p\\)"),
+        # pyrefly: ignore
         (lambda: nn.batch_norm(X, X, X, X, X), "is batch_norm\\(x, weight, bias, \\(mean, var\\)"),
         (lambda: nn.batch_norm(X, running_mean=X), "unknown argument running_mean; .* PyTorch's"),
     ],

@@ -208,7 +208,7 @@ def test_refusals():
     assert fails(lambda x: sp.expn(-1, x), x) == "expn: n must not be negative, got -1"
     assert fails(lambda x: sp.lambertw(x, k=1), x).startswith("lambertw: k must be 0 or -1")
     with pytest.raises(AttributeError, match="of the Bessel functions those of integer orders"):
-        sp.kv  # noqa: B018
+        sp.kv  # noqa: B018  # pyrefly: ignore
 
 
 def test_every_name_has_values():

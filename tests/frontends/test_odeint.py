@@ -102,4 +102,4 @@ def test_refusals(call: Any, message: str) -> None:
 
 def test_absent_names_say_why() -> None:
     with pytest.raises(AttributeError, match="has no solve_ivp: of the solvers odeint is there"):
-        integrate.solve_ivp  # noqa: B018
+        integrate.solve_ivp  # noqa: B018  # pyrefly: ignore

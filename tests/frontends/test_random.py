@@ -246,7 +246,7 @@ def test_absent_names_have_reasons() -> None:
             getattr(random, name)
         assert reason in str(caught.value)
     with pytest.raises(AttributeError, match=r"gradir\.random has no nothing$"):
-        _ = random.nothing
+        _ = random.nothing  # pyrefly: ignore
     assert gnp.random is np.random  # data is drawn with NumPy's as before
 
 

@@ -165,7 +165,7 @@ def test_refusals():
     message = "norm.logpdf: unknown argument sigma; known: x, loc, scale"
     assert fails(lambda x: stats.norm.logpdf(x, sigma=2), x) == message
     with pytest.raises(AttributeError, match="has no hyp2f1: it is an integral"):
-        _ = sp.hyp2f1
+        _ = sp.hyp2f1  # pyrefly: ignore
 
 
 def test_binomial_coefficients_of_real_numbers() -> None:

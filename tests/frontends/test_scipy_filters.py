@@ -86,6 +86,7 @@ REFUSED = [
     (lambda: ndimage.gaussian_filter1d(V, -1.0), "sigma must be positive"),
     (lambda: ndimage.uniform_filter(X, 0), "size must be at least 1"),
     (lambda: ndimage.gaussian_laplace(1.0, 1.0), "expected an array of rank >= 1"),
+    # pyrefly: ignore
     (lambda: ndimage.zoom, "it reads between elements: gradir.nn.grid_sample"),
     (lambda: signal.convolve(V, V, method="fast"), "method must be one of 'auto', 'direct'"),
     (lambda: signal.convolve2d(V, V), "expected matrices"),

@@ -70,7 +70,7 @@ def expected_files() -> set[str]:
     files |= {f"gradir/explore/assets/{name}" for name in assets}
     for folder in PACKAGED:
         prefix = "" if folder == "gradir" else "gradir/"
-        for path in (ROOT / folder).rglob("*.py"):
+        for path in [p for kind in ("*.py", "*.pyi") for p in (ROOT / folder).rglob(kind)]:
             if path.resolve().is_relative_to(ROOT / folder):
                 files.add(prefix + path.relative_to(ROOT).as_posix())
     return files

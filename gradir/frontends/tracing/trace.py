@@ -105,6 +105,21 @@ def traced(
     return with_copies(run) if outer is None else run()
 
 
+def traced_callee(
+    what: str,
+    function: Callable[..., Any],
+    args: Sequence[Any],
+    outer: Trace,
+    name: str | None = None,
+) -> Traced:
+    """A function traced within an outer trace, which may then call it; see `traced`."""
+    inner = traced(what, function, args, outer=outer, name=name)
+    made = function_named(inner.module.op, inner.name)
+    made.detach()
+    outer.functions[inner.name] = made
+    return inner
+
+
 def _traced(
     what: str,
     function: Callable[..., Any],

@@ -14,7 +14,6 @@ from itertools import islice
 from typing import Any, cast
 
 from xdsl.dialects.builtin import LocationAttr
-from xdsl.dialects.func import CallOp
 from xdsl.ir import Attribute, Block
 
 from gradir.dialects.base.shapes import AnyTensor, element_of, is_inexact
@@ -26,15 +25,15 @@ from gradir.frontends.tracing.copying import as_called
 from gradir.frontends.tracing.nodes import static_key
 from gradir.frontends.tracing.source_locations import at, location, named_options, public, refusal
 from gradir.frontends.tracing.spec import type_text
-from gradir.frontends.tracing.trace import Traced, function_name, traced
+from gradir.frontends.tracing.trace import Traced, function_name, traced_callee
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import Trace, element, filled, lifted, tracing
 from gradir.frontends.tracing.trees import Tree, flatten, leaves_like
 from gradir.frontends.transforms.derivatives import vjp
+from gradir.frontends.transforms.derived_calls import call_of, results_of
 from gradir.frontends.transforms.donation import argument_numbers
 from gradir.frontends.transforms.jit import jit
 from gradir.frontends.transforms.wrapped import Copied, Parts, look_like, reduced
-from gradir.symbols import function_named
 
 Rule = Callable[..., Any]
 
@@ -73,10 +72,8 @@ class CustomFunction(Copied, ABC):
         leaves, tree = flatten(arrays)
         values = [lifted(leaf) for leaf in leaves]
         inner = self._defined(trace, tree, values, static)
-        types: list[Attribute] = list(trace.functions[inner.name].function_type.outputs)
-        op = trace.emit(CallOp(inner.name, [trace.use(v) for v in values], types))
-        made = [Tracer(trace, r, w) for r, w in zip(op.results, inner.weak, strict=True)]
-        return inner.results.build(made)
+        operands = [trace.use(v) for v in values]
+        return results_of(inner, call_of(trace, trace.functions[inner.name], operands))
 
     def _positional(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
         """All arguments of a call by position."""
@@ -153,15 +150,12 @@ class CustomFunction(Copied, ABC):
     ) -> Traced:
         """Trace a function of its own, which the current one may call."""
         found = name or function_name(self._function)
-        inner = traced(self.KIND, function, args, outer=trace, name=found)
+        inner = traced_callee(self.KIND, function, args, trace, found)
         if inner.captured:
             raise refusal(
                 f"{self.KIND}: @{inner.name} must not use traced arrays from around it, got "
                 f"{len(inner.captured)}; pass them as arguments"
             )
-        made = function_named(inner.module.op, inner.name)
-        made.detach()
-        trace.functions[inner.name] = made
         return inner
 
 

@@ -10,21 +10,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from xdsl.dialects.func import CallOp
 from xdsl.ir import Attribute
 
 from gradir.dialects.base.shapes import element_of, is_inexact
+from gradir.frontends.functions.creation import zeros_like
 from gradir.frontends.functions.promotion import converted
 from gradir.frontends.tracing.source_locations import public, refusal
 from gradir.frontends.tracing.spec import type_text
-from gradir.frontends.tracing.trace import Traced, function_name, traced
+from gradir.frontends.tracing.trace import Traced, function_name, traced_callee
 from gradir.frontends.tracing.tracer import Tracer
-from gradir.frontends.tracing.tracing import Trace, current, element, lifted, tracing
+from gradir.frontends.tracing.tracing import current, element, lifted, tracing
 from gradir.frontends.tracing.trees import Tree, flatten, leaves_like, map_tree
 from gradir.frontends.transforms.custom_derivatives import CustomJvp, CustomVjp
 from gradir.frontends.transforms.derivatives import jvp, vjp
+from gradir.frontends.transforms.derived_calls import call_of, results_of
 from gradir.frontends.transforms.jacobians import linear_transpose, linearize
-from gradir.symbols import function_named
 
 Function = Callable[..., Any]
 Part = Callable[[Any, Any], Any]
@@ -43,7 +43,7 @@ def closure_convert(function: Function, *example_args: Any) -> tuple[Function, l
     trace = tracing()
     if trace is None:
         return function, []
-    inner = _added(trace, "closure_convert", function, example_args)
+    inner = traced_callee("closure_convert", function, example_args, trace)
     count = len(example_args)
 
     def converted_function(*args: Any) -> Any:
@@ -53,31 +53,18 @@ def closure_convert(function: Function, *example_args: Any) -> tuple[Function, l
     return converted_function, [Tracer(trace, value) for value in inner.captured]
 
 
-def _added(trace: Trace, what: str, function: Function, args: tuple[Any, ...]) -> Traced:
-    """A function of the program, which takes what it uses from around it behind its arguments."""
-    inner = traced(what, function, args, outer=trace)
-    made = function_named(inner.module.op, inner.name)
-    made.detach()
-    trace.functions[inner.name] = made
-    return inner
-
-
 def _called(inner: Traced, args: tuple[Any, ...], around: tuple[Any, ...]) -> Any:
     trace, leaves = current("closure_convert"), flatten((*args, *around))[0]
-    function = trace.functions[inner.name].function_type
-    if len(leaves) != len(function.inputs):
+    function = trace.functions[inner.name]
+    types = function.function_type.inputs
+    if len(leaves) != len(types):
         raise refusal(
-            f"closure_convert: @{inner.name} takes {len(function.inputs)} arrays, with those from "
-            f"around it, got {len(leaves)}"
+            f"closure_convert: @{inner.name} takes {len(types)} arrays, with those from around it, "
+            f"got {len(leaves)}"
         )
-    operands = [
-        trace.use(_typed(inner.name, leaf, type_))
-        for leaf, type_ in zip(leaves, function.inputs, strict=True)
-    ]
-    types: list[Attribute] = list(function.outputs)
-    op = trace.emit(CallOp(inner.name, operands, types))
-    results = zip(op.results, inner.weak, strict=True)
-    return inner.results.build([Tracer(trace, result, weak) for result, weak in results])
+    pairs = zip(leaves, types, strict=True)
+    operands = [trace.use(_typed(inner.name, leaf, type_)) for leaf, type_ in pairs]
+    return results_of(inner, call_of(trace, function, operands))
 
 
 def _typed(name: str, leaf: Any, type_: Attribute) -> Tracer:
@@ -160,20 +147,18 @@ def _named(name: str, function: Function) -> Function:
 
 def _pushed(part: Part, arrays: Any, moved: Any, x: Any) -> Any:
     """How part(arrays, x) moves with the arrays, of which integers do not move."""
-    leaves, tree = flatten(arrays)
-    active = [k for k, leaf in enumerate(leaves) if is_inexact(element(leaf))]
+    leaves, tree, active = _with_active(arrays)
     tangents = _leaves_like(moved, tree)
     if not active or all(tangents[k] is None for k in active):
-        return map_tree(lambda leaf: leaf * 0, part(arrays, x))
-    given = [leaves[k] * 0 if tangents[k] is None else tangents[k] for k in active]
+        return map_tree(zeros_like, part(arrays, x))
+    given = [zeros_like(leaves[k]) if tangents[k] is None else tangents[k] for k in active]
     by_active = _by_active(part, leaves, tree, active, x)
     return jvp(by_active, [leaves[k] for k in active], given)[1]
 
 
 def _pulled(part: Part, arrays: Any, cotangents: Any, x: Any) -> Any:
     """The cotangents of the arrays from minus those of part(arrays, x), None for integers."""
-    leaves, tree = flatten(arrays)
-    active = [k for k, leaf in enumerate(leaves) if is_inexact(element(leaf))]
+    leaves, tree, active = _with_active(arrays)
     grads: list[Any] = [None] * len(leaves)
     if active:
         by_active = _by_active(part, leaves, tree, active, x)
@@ -181,6 +166,12 @@ def _pulled(part: Part, arrays: Any, cotangents: Any, x: Any) -> Any:
         for k, grad in zip(active, pull(map_tree(lambda g: -g, cotangents)), strict=True):
             grads[k] = grad
     return tree.build(grads)
+
+
+def _with_active(arrays: Any) -> tuple[list[Any], Tree, list[int]]:
+    """The leaves of nested arrays, their nesting, and the numbers of those with derivatives."""
+    leaves, tree = flatten(arrays)
+    return leaves, tree, [k for k, leaf in enumerate(leaves) if is_inexact(element(leaf))]
 
 
 def _by_active(part: Part, leaves: list[Any], tree: Tree, active: list[int], x: Any) -> Function:

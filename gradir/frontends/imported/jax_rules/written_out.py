@@ -7,8 +7,9 @@ theirs, and knows where a cotangent is 0 by a mask.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import inf, sqrt
-from typing import Any
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from xdsl.ir import Operation, SSAValue
@@ -50,11 +51,8 @@ RULES = RuleTable("JAX")
 @RULES.rule("mul")
 def _product(call: Any, x: Any, y: Any) -> Any:
     made = op.multiply(x, y)
-    if str(made.dtype) not in ("float32", "float64"):
-        return made
     for form, argument in (("none", _gelu_argument), ("tanh", _tanh_argument)):
-        found = argument(made.ssa, np.dtype(made.dtype))
-        if found is not None:
+        if _may_be_written_out(made) and (found := argument(made.ssa, np.dtype(made.dtype))):
             return emit_one(GeluOp, Tracer(made.made_in, found), approximate=form)
     return made
 
@@ -63,62 +61,59 @@ def _product(call: Any, x: Any, y: Any) -> Any:
 def _quotient(call: Any, x: Any, y: Any) -> Any:
     if not is_float(element(x)):
         return integer_quotient(x, y)
-    made = op.divide(x, y)
-    if str(made.dtype) not in ("float32", "float64"):
-        return made
-    found = _softmax_argument(made.ssa)
-    return made if found is None else _emitted(SoftmaxOp, made, *found)
+    return _or_soft(SoftmaxOp, _softmax_argument, op.divide(x, y))
 
 
 @RULES.rule("sub")
 def _difference(call: Any, x: Any, y: Any) -> Any:
-    made = op.subtract(x, y)
-    if str(made.dtype) not in ("float32", "float64"):
-        return made
-    found = _log_softmax_argument(made.ssa)
-    return made if found is None else _emitted(LogSoftmaxOp, made, *found)
+    return _or_soft(LogSoftmaxOp, _log_softmax_argument, op.subtract(x, y))
 
 
-def _emitted(kind: type[SoftOp], made: Tracer, x: SSAValue, axis: int) -> Tracer:
-    return emit_one(kind, Tracer(made.made_in, x), axis=axis)
+def _may_be_written_out(made: Tracer) -> bool:
+    """JAX computes parts in half precision, which ops of ours do not."""
+    return str(made.dtype) in ("float32", "float64")
 
 
-def _softmax_argument(quotient: SSAValue) -> tuple[SSAValue, int] | None:
-    """The x and the axis of exp(x - max(x)) / sum(exp(x - max(x)))."""
-    assert isinstance(quotient.owner, Operation)
-    powers, total = quotient.owner.operands
+Line: TypeAlias = tuple[SSAValue, int]
+"""A value and one of its axes."""
+
+
+def _or_soft(
+    kind: type[SoftOp], argument: Callable[[Operation], Line | None], made: Tracer
+) -> Tracer:
+    """The op of the line that the argument finds, or what was made."""
+    found = argument(cast(Operation, made.ssa.owner)) if _may_be_written_out(made) else None
+    return made if found is None else emit_one(kind, Tracer(made.made_in, found[0]), axis=found[1])
+
+
+def _softmax_argument(quotient: Operation) -> Line | None:
+    """The line of exp(x - max(x)) / sum(exp(x - max(x)))."""
+    powers, total = quotient.operands
     if not isinstance(powers.owner, ExpOp):
         return None
     found = _below_top(powers.owner.operands[0])
-    return found if found and _is_reduced(total, SumOp, powers, found[1]) else None
-
-
-def _log_softmax_argument(difference: SSAValue) -> tuple[SSAValue, int] | None:
-    """The x and the axis of (x - max(x)) - log(sum(exp(x - max(x))))."""
-    assert isinstance(difference.owner, Operation)
-    low, logarithm = difference.owner.operands
-    found, log = _below_top(low), _repeated(logarithm)
-    if found is None or not isinstance(log.owner, LogOp):
-        return None
-    total = log.owner.operands[0]
-    powers = _reduced(total, SumOp, found[1])
-    is_ours = powers is not None and _is_made_of(powers, ExpOp, low)
+    is_ours = found is not None and _reduced(_repeated(total), SumOp) == (powers, found[1])
     return found if is_ours else None
 
 
-def _below_top(low: SSAValue) -> tuple[SSAValue, int] | None:
-    """The x and the axis of x - stop_gradient(max(x)), a difference of equal shapes."""
+def _log_softmax_argument(difference: Operation) -> Line | None:
+    """The line of (x - max(x)) - log(sum(exp(x - max(x))))."""
+    low, logarithm = difference.operands
+    found, log = _below_top(low), _repeated(logarithm).owner
+    powers = _reduced(log.operands[0], SumOp) if isinstance(log, LogOp) else None
+    if found is None or powers is None or powers[1] != found[1]:
+        return None
+    return found if _is_made_of(powers[0], ExpOp, low) else None
+
+
+def _below_top(low: SSAValue) -> Line | None:
+    """The line of x - stop_gradient(max(x)), a difference of equal shapes."""
     if not isinstance(low.owner, SubtractOp):
         return None
     x, top = low.owner.operands
-    top = _repeated(top)
-    if not isinstance(top.owner, NoGradOp):
-        return None
-    top = top.owner.operands[0]
-    for axis in range(len(shape_of(x.type))):
-        if _is_reduced(top, MaxOp, x, axis):
-            return x, axis
-    return None
+    stopped = _repeated(top).owner
+    found = _reduced(stopped.operands[0], MaxOp) if isinstance(stopped, NoGradOp) else None
+    return found if found is not None and found[0] is x else None
 
 
 def _repeated(value: SSAValue) -> SSAValue:
@@ -126,24 +121,19 @@ def _repeated(value: SSAValue) -> SSAValue:
     return value.owner.operands[0] if isinstance(value.owner, BroadcastToOp) else value
 
 
-def _is_reduced(value: SSAValue, kind: type[ReductionOp], x: SSAValue, axis: int) -> bool:
-    return _reduced(_repeated(value), kind, axis) is x
-
-
-def _reduced(value: SSAValue, kind: type[ReductionOp], axis: int) -> SSAValue | None:
-    """The operand of a reduction along one axis, which the value has as an axis of one element."""
-    kept = value
-    if isinstance(value.owner, ReshapeOp):
-        value = value.owner.operands[0]
+def _reduced(kept: SSAValue, kind: type[ReductionOp]) -> Line | None:
+    """The line that a reduction reduces, whose axis the value has with one element."""
+    value = kept.owner.operands[0] if isinstance(kept.owner, ReshapeOp) else kept
     for low, other in _pairs(value, MaximumOp):
         if splat_of(low) == -inf:  # where JAX begins a maximum
             value = other
             break
     made = value.owner
-    if not isinstance(made, kind) or made.axes != [axis]:
+    if not isinstance(made, kind) or len(made.axes) != 1:
         return None
-    shape = [1 if k == axis else n for k, n in enumerate(shape_of(made.x.type))]
-    return made.x if [*shape_of(kept.type)] == shape else None
+    shape, [axis] = [*shape_of(made.x.type)], made.axes
+    shape[axis] = 1
+    return (made.x, axis) if [*shape_of(kept.type)] == shape else None
 
 
 def _gelu_argument(product: SSAValue, dtype: np.dtype[Any]) -> SSAValue | None:

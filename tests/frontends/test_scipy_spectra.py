@@ -73,6 +73,9 @@ def test_lengths_and_errors_of_cosine_transforms() -> None:
         padded[: min(n, 6)] = x[:n]
         np.testing.assert_allclose(fft.dct(x, n=n, axis=0), fft.dct(padded, axis=0), 1e-14, 1e-14)
     np.testing.assert_array_equal(fft.fft(x), gnp.fft.fft(x))
+    # zeros beside a signal are no products with it
+    infinite = np.array([np.inf, 1.0, 2.0])
+    assert np.asarray(fft.dct(infinite))[0] == np.asarray(fft.dct(infinite, 3))[0] == np.inf
     for call, message in (
         (lambda: fft.dct(x, 5), "dct: type must be 1, 2, 3 or 4, got 5"),
         (lambda: fft.idct(np.ones(1), 1), "type 1 needs two numbers or more"),

@@ -23,7 +23,7 @@ from gradir.frontends.tracing.tracing import element, lifted
 _NORMS = ("backward", "ortho", "forward")
 
 
-def _complex(a: Any) -> Any:
+def as_complex(a: Any) -> Any:
     """a as complex numbers: of float32 parts for narrower floats."""
     x = floating(a)
     return x if is_complex_array(x) else converted(x, complex_element(element(x)))
@@ -73,7 +73,7 @@ def fitted(x: Any, n: int, axis: int) -> Any:
 
 
 def _transform(name: str, a: Any, n: Any, axis: Any, norm: Any, inverse: bool) -> Any:
-    x = _complex(a)
+    x = as_complex(a)
     at = axis_of(x, axis)
     count = length(name, n, x.shape[at])
     scale = _scale(name, norm, count, inverse)
@@ -117,7 +117,7 @@ def _half_spectrum(x: Any, axis: int) -> Any:
     """
     n = x.shape[axis]
     if n % 2 or n < 4:
-        made = op.fft(_complex(x), axis=axis)
+        made = op.fft(as_complex(x), axis=axis)
         return fitted(made, n // 2 + 1, axis)
     half = n // 2
     even, odd = (_every_second(x, axis, k) for k in range(2))
@@ -140,7 +140,7 @@ def _part(x: Any, axis: int, start: int, stop: int) -> Any:
 
 def irfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: None = None) -> Tracer:
     """The n real numbers, by default 2 * (m - 1), whose `rfft` are the m numbers of a."""
-    x = _complex(a)
+    x = as_complex(a)
     at = axis_of(x, axis)
     count = length("irfft", n, 2 * (x.shape[at] - 1))
     half = fitted(x, count // 2 + 1, at)
@@ -194,13 +194,13 @@ def _along(
 
 def fftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: None = None) -> Tracer:
     """`fft` along several axes, by default all."""
-    x = _complex(a)
+    x = as_complex(a)
     return _along(fft, x, sizes("fftn", x, s, axes, False), norm)
 
 
 def ifftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: None = None) -> Tracer:
     """`ifft` along several axes, by default all."""
-    x = _complex(a)
+    x = as_complex(a)
     return _along(ifft, x, sizes("ifftn", x, s, axes, False), norm)
 
 
@@ -213,7 +213,7 @@ def rfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: None =
 
 def irfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: None = None) -> Tracer:
     """The inverse of `rfftn`."""
-    x = _complex(a)
+    x = as_complex(a)
     *others, last = sizes("irfftn", x, s, axes, True)
     return irfft(_along(ifft, x, others, norm), last[0], last[1], norm)
 

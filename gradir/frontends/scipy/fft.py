@@ -8,11 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradir.frontends.functions import fft as transforms
 from gradir.frontends.functions.arguments import axis_of
 from gradir.frontends.functions.array_ops import op
+from gradir.frontends.functions.creation import zeros_like
 from gradir.frontends.functions.fft import FUNCTIONS as OF_NUMPY
-from gradir.frontends.functions.fft import fitted, length, norm_of, real_numbers
+from gradir.frontends.functions.fft import (
+    as_complex,
+    fitted,
+    length,
+    norm_of,
+    real_numbers,
+    sizes,
+)
 from gradir.frontends.functions.missing_names import missing
 from gradir.frontends.functions.shapes import concatenate, flip, moveaxis
 from gradir.frontends.scipy.names import published
@@ -23,68 +30,25 @@ _INVERSE = {1: 1, 2: 3, 3: 2, 4: 4}
 """The type of the inverse transform of each type."""
 
 
-def dct(
-    x: Any,
-    type: int = 2,
-    n: Any = None,
-    axis: Any = -1,
-    norm: Any = None,
-    overwrite_x: bool = False,
-    workers: Any = None,
-    orthogonalize: Any = None,
-) -> Tracer:
-    """The cosine transform of real numbers along an axis, of types 1 to 4.
+def _along_one(
+    name: str, types: Mapping[int, Callable[[Any], Any]], meaning: str, inverse: bool = False
+) -> Callable[..., Tracer]:
+    """The public function of transforms along one axis, by their types."""
 
-    Type 2 is y[k] = 2 sum(x[j] cos(pi k (2 j + 1) / (2 n))); the others and `norm` as SciPy defines
-    them. It is one Fourier transform, of n numbers for types 2 and 3.
-    """
-    return _transformed("dct", _COSINE, x, type, n, axis, norm, orthogonalize)
+    def along_axis(
+        x: Any,
+        type: int = 2,
+        n: Any = None,
+        axis: Any = -1,
+        norm: Any = None,
+        overwrite_x: bool = False,
+        workers: Any = None,
+        orthogonalize: Any = None,
+    ) -> Tracer:
+        return _transformed(name, types, x, type, n, axis, norm, orthogonalize, inverse)
 
-
-def idct(
-    x: Any,
-    type: int = 2,
-    n: Any = None,
-    axis: Any = -1,
-    norm: Any = None,
-    overwrite_x: bool = False,
-    workers: Any = None,
-    orthogonalize: Any = None,
-) -> Tracer:
-    """The inverse of `dct` of the same type and norm."""
-    return _transformed("idct", _COSINE, x, type, n, axis, norm, orthogonalize, inverse=True)
-
-
-def dst(
-    x: Any,
-    type: int = 2,
-    n: Any = None,
-    axis: Any = -1,
-    norm: Any = None,
-    overwrite_x: bool = False,
-    workers: Any = None,
-    orthogonalize: Any = None,
-) -> Tracer:
-    """The sine transform of real numbers along an axis, of types 1 to 4.
-
-    Type 2 is y[k] = 2 sum(x[j] sin(pi (k + 1) (2 j + 1) / (2 n))); the others as SciPy
-    defines them.
-    """
-    return _transformed("dst", _SINE, x, type, n, axis, norm, orthogonalize)
-
-
-def idst(
-    x: Any,
-    type: int = 2,
-    n: Any = None,
-    axis: Any = -1,
-    norm: Any = None,
-    overwrite_x: bool = False,
-    workers: Any = None,
-    orthogonalize: Any = None,
-) -> Tracer:
-    """The inverse of `dst` of the same type and norm."""
-    return _transformed("idst", _SINE, x, type, n, axis, norm, orthogonalize, inverse=True)
+    along_axis.__name__, along_axis.__doc__ = name, meaning
+    return along_axis
 
 
 def _several(one: Callable[..., Tracer], name: str) -> Callable[..., Tracer]:
@@ -102,16 +66,13 @@ def _several(one: Callable[..., Tracer], name: str) -> Callable[..., Tracer]:
         made = real_numbers(name, x)
         axes = (axes,) if isinstance(axes, int) else axes
         s = (s,) if isinstance(s, int) else s
-        for n, axis in transforms.sizes(name, made, s, axes, False):
+        for n, axis in sizes(name, made, s, axes, False):
             made = one(made, type, n, axis, norm, orthogonalize=orthogonalize)
         return made
 
     along_axes.__name__ = name
     along_axes.__doc__ = f"`{one.__name__}` along several axes, by default all."
     return along_axes
-
-
-dctn, idctn, dstn, idstn = (_several(one, f"{one.__name__}n") for one in (dct, idct, dst, idst))
 
 
 def _transformed(
@@ -173,27 +134,23 @@ def _fft(x: Any) -> Any:
     return op.fft(x, axis=x.ndim - 1)
 
 
-def _as_complex(x: Any) -> Any:
-    return op.complex(x, x * 0)
-
-
 def _cosine_1(x: Any) -> Any:
     n = x.shape[-1]
     even = concatenate([x, flip(x[..., 1 : n - 1], -1)], -1) if n > 2 else x
-    return op.real(_fft(_as_complex(even)))[..., :n]
+    return op.real(_fft(as_complex(even)))[..., :n]
 
 
 def _cosine_2(x: Any) -> Any:
     n = x.shape[-1]
     folded = concatenate([x[..., ::2], flip(x[..., 1::2], -1)], -1)
-    turned = _fft(_as_complex(folded)) * _turns(x, -pi * np.arange(n) / (2 * n))
+    turned = _fft(as_complex(folded)) * _turns(x, -pi * np.arange(n) / (2 * n))
     return 2 * op.real(turned)
 
 
 def _cosine_3(x: Any) -> Any:
     """2 n times the inverse of type 2."""
     n = x.shape[-1]
-    mirrored = concatenate([x[..., :1] * 0, flip(x[..., 1:], -1)], -1)
+    mirrored = concatenate([zeros_like(x[..., :1]), flip(x[..., 1:], -1)], -1)
     turned = op.complex(x, -mirrored) * _turns(x, pi * np.arange(n) / (2 * n))
     folded = op.real(op.fft(turned, axis=x.ndim - 1, inverse=True))
     half = (n + 1) // 2
@@ -204,7 +161,7 @@ def _cosine_3(x: Any) -> Any:
 
 def _cosine_4(x: Any) -> Any:
     n = x.shape[-1]
-    turned = _as_complex(x) * _turns(x, -pi * np.arange(n) / (2 * n))
+    turned = as_complex(x) * _turns(x, -pi * np.arange(n) / (2 * n))
     whole = _fft(fitted(turned, 2 * n, x.ndim - 1))[..., :n]
     return 2 * op.real(whole * _turns(x, -pi * (2 * np.arange(n) + 1) / (4 * n)))
 
@@ -215,9 +172,9 @@ def _signs(x: Any) -> Any:
 
 def _sine_1(x: Any) -> Any:
     n = x.shape[-1]
-    zero = x[..., :1] * 0
+    zero = zeros_like(x[..., :1])
     odd = concatenate([zero, x, zero, -flip(x, -1)], -1)
-    return -op.imag(_fft(_as_complex(odd)))[..., 1 : n + 1]
+    return -op.imag(_fft(as_complex(odd)))[..., 1 : n + 1]
 
 
 def _sine_2(x: Any) -> Any:
@@ -234,6 +191,28 @@ def _sine_4(x: Any) -> Any:
 
 _COSINE = {1: _cosine_1, 2: _cosine_2, 3: _cosine_3, 4: _cosine_4}
 _SINE = {1: _sine_1, 2: _sine_2, 3: _sine_3, 4: _sine_4}
+
+dct = _along_one(
+    "dct",
+    _COSINE,
+    """The cosine transform of real numbers along an axis, of types 1 to 4.
+
+    Type 2 is y[k] = 2 sum(x[j] cos(pi k (2 j + 1) / (2 n))); the others and `norm` as SciPy defines
+    them. It is one Fourier transform, of n numbers for types 2 and 3.
+    """,
+)
+dst = _along_one(
+    "dst",
+    _SINE,
+    """The sine transform of real numbers along an axis, of types 1 to 4.
+
+    Type 2 is y[k] = 2 sum(x[j] sin(pi (k + 1) (2 j + 1) / (2 n))); the others as SciPy defines
+    them.
+    """,
+)
+idct = _along_one("idct", _COSINE, "The inverse of `dct` of the same type and norm.", inverse=True)
+idst = _along_one("idst", _SINE, "The inverse of `dst` of the same type and norm.", inverse=True)
+dctn, idctn, dstn, idstn = (_several(f, f"{f.__name__}n") for f in (dct, idct, dst, idst))
 
 FUNCTIONS = (*OF_NUMPY, dct, idct, dst, idst, dctn, idctn, dstn, idstn)
 BY_NAME = published(FUNCTIONS, "gradir.scipy.fft", takes_complex=True)

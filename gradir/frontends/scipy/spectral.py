@@ -96,8 +96,8 @@ def _extended(name: str, x: Any, boundary: Any, half: int) -> Any:
     if boundary == "odd":
         left, right = 2 * first - left, 2 * last - right
     elif boundary != "even":
-        scale = 1 if boundary == "constant" else 0
-        left, right = (gnp.repeat(end * scale, half, axis=-1) for end in (first, last))
+        ends = (first, last) if boundary == "constant" else map(gnp.zeros_like, (first, last))
+        left, right = (gnp.repeat(end, half, axis=-1) for end in ends)
     return gnp.concatenate([left, x, right], axis=-1)
 
 
@@ -226,10 +226,15 @@ def csd(
     average: str = "mean",
 ) -> Any:
     """The frequencies, and the cross power of two signals by Welch's means over segments."""
-    if average != "mean":
-        raise refusal(f"csd: average must be 'mean', got {average!r}")
     given = fs, window, nperseg, noverlap, nfft, detrend, return_onesided, scaling, axis
-    frequencies, _, powers = _powers("csd", x, y, *given)
+    return _mean_power("csd", average, x, y, *given)
+
+
+def _mean_power(name: str, average: str, x: Any, y: Any, *given: Any) -> tuple[Any, Any]:
+    """The frequencies, and the mean (cross) power of the segments."""
+    if average != "mean":
+        raise refusal(f"{name}: average must be 'mean', got {average!r}")
+    frequencies, _, powers = _powers(name, x, y, *given)
     return frequencies, gnp.mean(powers, axis=-1)
 
 
@@ -276,8 +281,8 @@ def welch(
     average: str = "mean",
 ) -> Any:
     """The frequencies, and the power of a signal by Welch's means over segments."""
-    given = fs, window, nperseg, noverlap, nfft, detrend, return_onesided, scaling, axis, average
-    return csd(x, x, *given)
+    given = fs, window, nperseg, noverlap, nfft, detrend, return_onesided, scaling, axis
+    return _mean_power("welch", average, x, x, *given)
 
 
 def periodogram(
@@ -291,11 +296,12 @@ def periodogram(
     axis: Any = -1,
 ) -> Any:
     """The frequencies, and the power of a signal, of one segment."""
-    size = np.shape(x)[axis] if not hasattr(x, "shape") else x.shape[axis]
-    size = size if not isinstance(window, str) else min(size, nfft or size)
-    value = _last(x, axis)[0][..., :size]
-    value = gnp.moveaxis(value, -1, axis)
-    return welch(value, fs, window, size, 0, nfft, detrend, return_onesided, scaling, axis)
+    value, at = _last(x, axis)
+    size = value.shape[-1]
+    size = min(size, nfft or size) if isinstance(window, str) else size
+    cut = gnp.moveaxis(value[..., :size], -1, at)
+    given = fs, window, size, 0, nfft, detrend, return_onesided, scaling, at
+    return _mean_power("periodogram", "mean", cut, cut, *given)
 
 
 def spectrogram(

@@ -19,6 +19,7 @@ from gradir.api import Module, compile, interpret
 from gradir.checking.case import Array, OpCase
 from gradir.checking.gradients import check_grads
 from gradir.checking.programs import bits_of, function, is_active, module_of
+from gradir.frontends.functions.parts import is_complex_array
 from gradir.frontends.tracing.trace import trace
 from gradir.frontends.transforms.branches import cond
 from gradir.frontends.transforms.derivatives import grad
@@ -53,7 +54,7 @@ def _core(case: OpCase) -> Scalar:
     module, arrays = Module(module_of(function(case, case.arrays(f64), f64))), case.arrays(f64)
     op, values = function_of(module, "f"), interpret(module, "f", *arrays)
     # numbers near 1, since differences of large ones tell little
-    size = 1.0 + sum(float(np.sum(np.abs(v.astype(np.float64)))) for v in values)
+    size = 1.0 + sum(float(np.sum(np.abs(v.astype(np.complex128)))) for v in values)
 
     def core(operands: Sequence[Any], scale: Any) -> Any:
         scaled = [x * scale if k in case.wrt else x for k, x in enumerate(operands)]
@@ -66,6 +67,8 @@ def _core(case: OpCase) -> Scalar:
 
 def _as_number(part: Any) -> Any:
     part = gnp.asarray(part)
+    if is_complex_array(part):
+        part = gnp.real(part) + 2 * gnp.imag(part)
     weights = np.cos(np.arange(part.size, dtype=np.float64)).reshape(part.shape)
     return gnp.sum(gnp.astype(part, "float64") * weights)
 

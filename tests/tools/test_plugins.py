@@ -123,6 +123,8 @@ def test_check_op_runs_random_programs(monkeypatch: pytest.MonkeyPatch) -> None:
         check_op(softsign("tenth.softsign", slope=2.0), [case], programs=9, seed=5)
     [note] = caught.value.__notes__
     assert note.startswith("check_op: program ") and note.endswith(str(case))
+    turned = OpCase("array.exp", [np.array([0.3 + 1j, -0.5j])])
+    assert len([*check_random_programs([turned], 2, 0)]) == 2  # complex: both parts count
     found = [*check_random_programs([OpCase("array.argmax", [(3,)])], 6, 0)]
     assert len({name.split(": ")[1] for name in found}) == 6
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 
+from rows.networks import SHARES, limited_call
 from rows.row import GRADIR, Outcome, Setting
 
 NAMES: Mapping[str, str] = {
@@ -21,8 +22,8 @@ NAMES: Mapping[str, str] = {
 """The rows that are drawn, and their names in the picture."""
 
 LIMITED = "gradir, limit"
-SHARE = "first call in 0.35 of the arena"
-"""The figure that says that a call was made within so much of gradir's memory."""
+LEAST = min(SHARES)
+"""The least share of gradir's memory within which a call is made."""
 
 COLOURS: Mapping[str, str] = {
     GRADIR: "#4e8f3a",
@@ -80,8 +81,8 @@ def _times(outcome: Outcome) -> Bars:
 
 def _memory(outcome: Outcome) -> Bars:
     bars = _over(outcome, "arena")
-    if _figure(outcome, GRADIR, SHARE) is not None and bars:
-        bars.insert(1, (LIMITED, 0.35, "0.35, the same bits"))
+    if _figure(outcome, GRADIR, limited_call(LEAST)) is not None and bars:
+        bars.insert(1, (LIMITED, LEAST, f"{LEAST:g}, the same bits"))
     return bars
 
 

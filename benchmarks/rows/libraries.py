@@ -30,29 +30,28 @@ def in_gradir(model: Model, inputs: Sequence[Any], wrt: Sequence[int], threads: 
     return lambda: compiled(*inputs)
 
 
-def in_jax(model: Model, inputs: Sequence[Any], wrt: Sequence[int]) -> harness.Call:
-    """`jax.jit` of `jax.value_and_grad`."""
+def _jitted_in_jax(model: Model, wrt: Sequence[int]) -> Any:
+    """`jax.jit` of `jax.value_and_grad` of a model."""
     jax, names = harness.library("jax"), JaxNames()
     jax.config.update("jax_enable_x64", True)
-    arrays = [jax.numpy.asarray(x) for x in inputs]
 
     def value(*inputs: Any) -> Any:
         return model(names, *inputs)
 
-    compiled = jax.jit(jax.value_and_grad(value, argnums=tuple(wrt)))
+    return jax.jit(jax.value_and_grad(value, argnums=tuple(wrt)))
+
+
+def in_jax(model: Model, inputs: Sequence[Any], wrt: Sequence[int]) -> harness.Call:
+    """A call of JAX's value and gradient, compiled."""
+    jax, compiled = harness.library("jax"), _jitted_in_jax(model, wrt)
+    arrays = [jax.numpy.asarray(x) for x in inputs]
     return lambda: jax.block_until_ready(compiled(*arrays))
 
 
 def memory_in_jax(model: Model, inputs: Sequence[Any], wrt: Sequence[int]) -> int:
     """The bytes of temporaries of in_jax, arguments and results aside, as XLA plans them."""
-    jax, names = harness.library("jax"), JaxNames()
-    jax.config.update("jax_enable_x64", True)
-
-    def value(*inputs: Any) -> Any:
-        return model(names, *inputs)
-
-    lowered = jax.jit(jax.value_and_grad(value, argnums=tuple(wrt))).lower(*inputs)
-    return lowered.compile().memory_analysis().temp_size_in_bytes
+    compiled = _jitted_in_jax(model, wrt).lower(*inputs).compile()
+    return compiled.memory_analysis().temp_size_in_bytes
 
 
 def memory_in_torch(model: Model, inputs: Sequence[Any], wrt: Sequence[int]) -> int:

@@ -26,6 +26,11 @@ HEADS, HEAD = 8, 64
 TIME, BATCH, UNITS = 256, 16, 64
 
 
+def limited_call(share: float) -> str:
+    """The figure of a first call within so much of the arena."""
+    return f"first call in {share:g} of the arena"
+
+
 def normal(*shapes: tuple[int, ...], scale: float = 0.1) -> list[Any]:
     """Arrays of normal numbers in f32."""
     random = np.random.default_rng(0)
@@ -76,7 +81,7 @@ def measure_resnet(run: Run) -> Measured:
             return lambda: function(*inputs)
 
         contender = harness.Contender(GRADIR, limited)
-        figures.append(first_call(contender, f"first call in {share:g} of the arena"))
+        figures.append(first_call(contender, limited_call(share)))
 
     def explain() -> str:
         times = compile_times(jitted(resnet_of(9), RESNET_WRT, threads), inputs)
@@ -198,7 +203,7 @@ def conv_inputs() -> list[Any]:
 
 
 _EVERY = ("JAX", "PyTorch", "torch.compile")
-_LIMITS = tuple(f"first call in {share:g} of the arena" for share in SHARES)
+_LIMITS = tuple(limited_call(share) for share in SHARES)
 
 ROWS = (
     Row(

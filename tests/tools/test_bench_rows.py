@@ -164,7 +164,10 @@ def test_the_picture_of_peers() -> None:
     figures = [
         *(Figure(GRADIR, "time", 2000.0, "us"), Figure("JAX", "time", 1000.0, "us")),
         *(Figure("PyTorch", "time", None, "us", "not installed"), Figure(GRADIR, "arena", 5, "MB")),
-        *(Figure("JAX", "arena", 60.0, "MB"), Figure(GRADIR, beside.SHARE, 1.0, "s")),
+        *(
+            Figure("JAX", "arena", 60.0, "MB"),
+            Figure(GRADIR, "first call in 0.35 of the arena", 1.0, "s"),
+        ),
     ]
     busy = Outcome(name, Setting(busy=2), [Figure(GRADIR, "time", 9.0, "us")])
     alone = Outcome("another", Setting(), figures)

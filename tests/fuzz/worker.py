@@ -96,7 +96,6 @@ def _serve(connection: Connection, log: str, case_seconds: float) -> None:
     gc.set_threshold(20_000)
     warnings.simplefilter("ignore")
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGPROF, _time_up)
     while True:
         try:
             function, arguments = connection.recv()
@@ -108,12 +107,8 @@ def _serve(connection: Connection, log: str, case_seconds: float) -> None:
 def limited(function: Callable[..., Any], arguments: tuple[Any, ...], seconds: float) -> Any:
     """What a function returns, or the Outcome that its exception is."""
     try:
-        # again each second: what runs may have swallowed the first one
-        signal.setitimer(signal.ITIMER_PROF, seconds, 1)
-        try:
+        with _alarm(seconds):
             return function(*arguments)
-        finally:
-            signal.setitimer(signal.ITIMER_PROF, 0)
     except (Exception, TimeUp) as error:
         return outcome_of(error)
 
@@ -124,14 +119,28 @@ class TooLong(Exception):
 
 @contextmanager
 def at_most(seconds: float) -> Generator[None]:
-    """TooLong if the block takes more time; the case has all of its time again after it."""
-    signal.setitimer(signal.ITIMER_PROF, seconds, 1)
+    """TooLong if the block takes more time, which is not counted as time of the case."""
     try:
-        yield
+        with _alarm(seconds):
+            yield
     except TimeUp:
         raise TooLong from None
+
+
+@contextmanager
+def _alarm(seconds: float) -> Generator[None]:
+    """TimeUp once the block has used up some CPU time; timer and handler are as before after it.
+
+    A timer that goes on in a process without the handler ends the process, and nothing is said.
+    """
+    handler = signal.signal(signal.SIGPROF, _time_up)
+    # again each second: what runs may have swallowed the first one
+    left, _ = signal.setitimer(signal.ITIMER_PROF, seconds, 1)
+    try:
+        yield
     finally:
-        signal.setitimer(signal.ITIMER_PROF, CASE_SECONDS, 1)
+        signal.setitimer(signal.ITIMER_PROF, left, 1 if left else 0)
+        signal.signal(signal.SIGPROF, handler)
 
 
 def _time_up(number: int, frame: object) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -23,7 +24,7 @@ from fuzz.levels import LEVELS, level, run_subject, run_text
 from fuzz.outcome import Outcome
 from fuzz.shrink import shrink
 from fuzz.text_forms import FORMS, NO_GRAD, filled
-from fuzz.worker import Worker
+from fuzz.worker import TooLong, Worker, at_most, limited
 
 import gradir
 from gradir.dialects.array.elementwise import MultiplyOp, SinOp
@@ -178,6 +179,26 @@ def test_ends_and_hangs_belong_to_their_cases(tmp_path: Path) -> None:
 def _endless() -> None:
     while True:
         pass
+
+
+def test_limits_of_time_leave_nothing_behind() -> None:
+    """A timer that outlives its block ends the process of the tests 100 s later, silently."""
+
+    def state() -> Any:
+        return signal.getitimer(signal.ITIMER_PROF), signal.getsignal(signal.SIGPROF)
+
+    before = state()
+    with pytest.raises(TooLong), at_most(0.05):
+        _endless()
+    assert state() == before == ((0, 0), signal.SIG_DFL)
+    with at_most(1000):
+        _, handler = state()
+        with at_most(5):
+            assert 4 < state()[0][0] < 6
+        (left, again), same = state()
+        assert 900 < left < 1001 and (again, same) == (1, handler)
+    assert limited(_endless, (), 0.05).key.startswith("hang")
+    assert state() == before
 
 
 @pytest.mark.parametrize("name", ["traced", "tensor"])

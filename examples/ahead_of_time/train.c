@@ -3,6 +3,7 @@
  *
  *     train digits.bin [epochs]
  *
+ * Prints the loss and the held-out accuracy of each epoch, which draw.py makes a picture of.
  * Exit code 1 if the result is a bad one.
  */
 #include "libdigits.h"
@@ -135,6 +136,7 @@ int main(int argc, char **argv) {
     void *workspace = get(bytes);
     gradir_status status = GRADIR_STATUS_INIT;
     status.workspace_bytes = bytes;
+    double found = 0;
 
     for (int epoch = 0; epoch < epochs; epoch++) {
         double loss = 0;
@@ -155,9 +157,9 @@ int main(int argc, char **argv) {
                 }
             }
         }
-        printf("epoch %2d  loss %.4f\n", epoch + 1, loss / (double)steps);
+        found = accuracy(&held_out, in, workspace);
+        printf("epoch %2d  loss %.4f  accuracy %.4f\n", epoch + 1, loss / (double)steps, found);
     }
-    double found = accuracy(&held_out, in, workspace);
     printf("held-out accuracy %.4f at level %s\n", found, info->levels[status.used_level - 1]);
     for (int k = 0; k < PARAMETERS; k++)
         free(momenta[k]);

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from aot_harness import C_FLAGS, CXX_FLAGS, run_program, tool
@@ -39,6 +41,18 @@ def test_the_digits_network_is_trained(name: str, digits: Path) -> None:
     """Its exit code says whether the accuracy is what it should be."""
     printed = run_program(build(EXAMPLE / name, digits, "libdigits.so"), digits / "digits.bin")
     assert "held-out accuracy 0.9" in printed.splitlines()[-1]
+
+
+def test_the_training_is_drawn(digits: Path, tmp_path: Path) -> None:
+    """What the C program prints becomes a picture; nothing read is an error."""
+    printed = run_program(build(EXAMPLE / "train.c", digits, "libdigits.so"), digits / "digits.bin")
+    command = [sys.executable, EXAMPLE / "draw.py", tmp_path / "digits_c.svg"]
+    drawn = partial(subprocess.run, command, capture_output=True, text=True, check=False)
+    assert drawn(input="").returncode == 1
+    assert not (tmp_path / "digits_c.svg").exists()
+    assert drawn(input=printed).stdout == printed
+    picture = ElementTree.parse(tmp_path / "digits_c.svg").getroot()
+    assert len(picture.findall(".//{http://www.w3.org/2000/svg}polyline")) == 2
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

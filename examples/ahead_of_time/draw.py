@@ -1,6 +1,6 @@
 """Draw what train.c prints: loss and held-out accuracy by epoch.
 
-    ./train digits.bin | .venv/bin/python examples/ahead_of_time/draw.py digits_c.svg
+./train digits.bin | .venv/bin/python examples/ahead_of_time/draw.py digits_c.svg
 """
 
 from __future__ import annotations

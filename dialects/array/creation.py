@@ -149,10 +149,13 @@ class ConstantOp(TensorOp):
     def array(self) -> Any:
         """The value as a NumPy array."""
         element, shape = element_of(self.y.type), shape_of(self.y.type)
-        if NUMPY_NAMES[element] in ("bool", "bfloat16"):
+        if NUMPY_NAMES[element] == "bfloat16":
             values = np.array([float(cast(float, v)) for v in self.dense.get_values()])
             return values.reshape(shape).astype(numpy_dtype(element))
-        data = np.frombuffer(self.dense.data.data, numpy_dtype(element))
+        if NUMPY_NAMES[element] == "bool":
+            data: Any = np.frombuffer(self.dense.data.data, np.int8) != 0
+        else:
+            data = np.frombuffer(self.dense.data.data, numpy_dtype(element))
         is_whole = data.size == prod(shape)
         return np.array(data.reshape(shape) if is_whole else np.broadcast_to(data, shape))
 

@@ -6,7 +6,7 @@ an error at run time.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from math import prod
 from typing import Any, ClassVar, cast
 
@@ -179,6 +179,7 @@ class ScatterNdAddOp(_TuplesOp):
 
     name = "array.scatter_nd_add"
     COMPLEX: ClassVar[bool] = True
+    ADDED: ClassVar[int | None] = 2
 
     x = operand_def()
     indices = operand_def()
@@ -191,6 +192,30 @@ class ScatterNdAddOp(_TuplesOp):
         require_elements(x, "number", cls.COMPLEX)
         _require_updates(_gathered_type(x, indices, attributes), updates)
         return [x]
+
+    def adds_to_each_line(self, axes: Collection[int]) -> bool:
+        """The constant parts of the indices, such as a row's number, tell which lines they are."""
+        shape, places = shape_of(self.x.type), shape_of(self.indices.type)[:-1]
+        indexed = range(self.batch + self.depth)
+        kept = [d for d in indexed if d not in axes and shape[d] != 1]
+        if all(d < self.batch for d in kept):
+            return prod(places) > 0
+        numbers = [self._places_along(d, places) for d in kept]
+        if any(each is None for each in numbers):
+            return False
+        extents = [shape[d] for d in kept]
+        reached = np.zeros(extents, bool)
+        reached[tuple(map(wrapped, numbers, extents))] = True
+        return bool(reached.all())
+
+    def _places_along(self, axis: int, places: Sequence[int]) -> Any:
+        """Where each update goes along a batch or indexed axis; None where that is not constant."""
+        from gradir.dialects.array.known_bools import constant_of
+
+        if axis < self.batch:
+            return np.indices(places)[axis]
+        part = _index_part(self.indices, axis - self.batch)
+        return None if part is None else constant_of(part)
 
     def vjp(self, ct: Value, y: Value, x: Value, indices: Value, updates: Value) -> Cotangents:
         return [ct, None, GatherNdOp.on(ct, indices, batch_dims=self.attributes.get("batch_dims"))]
@@ -216,6 +241,14 @@ class ScatterNdAddOp(_TuplesOp):
         result = np.array(x)
         np.add.at(result, self.numpy_index(x, indices), updates)
         return result
+
+
+def _index_part(indices: SSAValue, k: int) -> SSAValue | None:
+    """The indices of one axis, where they are stacked with others along the last axis."""
+    from gradir.dialects.array.assembly import StackOp
+
+    op, last = indices.owner, len(shape_of(indices.type)) - 1
+    return op.operands[k] if isinstance(op, StackOp) and op.axis == last else None
 
 
 def _require_updates(wanted: Attribute, updates: Attribute) -> None:

@@ -6,7 +6,8 @@ the op, the index and the bound.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from math import prod
 from typing import Any, ClassVar
 
 from xdsl.dialects.builtin import i64
@@ -51,6 +52,8 @@ class IndexingOp(TensorOp):
     CHECKS_INDICES: ClassVar[bool] = True
     # The number of the operand of indices.
     INDICES: ClassVar[int] = 1
+    # The number of the operand of updates, of ops that add them to others.
+    ADDED: ClassVar[int | None] = None
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("axis",)
     traits = traits_def(Pure())
 
@@ -63,6 +66,11 @@ class IndexingOp(TensorOp):
     def message(self) -> str:
         """The beginning of an index error: location and op."""
         return f"{location_text(self)}{self.source_name}"
+
+    def adds_to_each_line(self, axes: Collection[int]) -> bool:
+        """Whether an update is added to each line along axes of the result, whatever the indices
+        are that are not constants; no extent of the result is 0 or dynamic."""
+        return self.axis in axes and prod(shape_of(self.operands[self.INDICES].type)) > 0
 
     def checked(self, at: Scalar, bound: int, from_start: bool = False) -> Scalar:
         """An element of the indices as an index in [0, bound); negative ones count from the end
@@ -203,6 +211,7 @@ class ScatterAddOp(IndexingOp):
 
     name = "array.scatter_add"
     COMPLEX: ClassVar[bool] = True
+    ADDED: ClassVar[int | None] = 2
     WRITES_INTO: ClassVar[int | None] = 0
 
     x = operand_def()

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 
 from xdsl.ir import Operation, SSAValue
 
+from gradir.dialects.array.known_bools import are_true
 from gradir.dialects.array.movement import BroadcastToOp
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.op_rules import (
@@ -256,9 +257,10 @@ class _Reached:
         self.op, self.masks, self.emitter = op, masks, emitter
 
     def of(self, place: int) -> Value | None:
-        """The bools for the operand at a place; None where they are not known."""
+        """The bools for the operand at a place; None where they are not known, or all true."""
         bools = [None if mask is None else mask.on(self.emitter) for mask in self.masks]
-        return self._of_one(place, bools) or self.op.reached(place, bools)
+        found = self._of_one(place, bools) or self.op.reached(place, bools)
+        return None if found is None or are_true(found.ssa) else found
 
     def _of_one(self, place: int, bools: Sequence[Value | None]) -> Value | None:
         """Where one bool stands for all of the only result."""

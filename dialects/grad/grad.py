@@ -264,6 +264,7 @@ class TakeAlongAxisBackwardOp(IndexingOp):
 
     name = "grad.take_along_axis_backward"
     COMPLEX: ClassVar[bool] = True
+    ADDED: ClassVar[int | None] = 0
 
     ct = operand_def()
     indices = operand_def()

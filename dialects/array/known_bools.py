@@ -1,0 +1,105 @@
+"""array: what is known of bools while a derivative is made: true everywhere, or on each line.
+
+Masks of cotangents that are true everywhere need no gate. In `-log_probs[arange(n), labels]` each
+row has a cotangent, whatever the labels are, and so has each row of a causal mask.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from math import prod
+from typing import Any
+
+from xdsl.dialects.builtin import i1
+from xdsl.ir import Operation, SSAValue
+
+from gradir.dialects.array.comparison import AstypeOp, GreaterOp, LogicalAndOp, LogicalOrOp
+from gradir.dialects.array.creation import ConstantOp, CreationOp, FullOp
+from gradir.dialects.array.indexing import IndexingOp
+from gradir.dialects.array.movement import MovementOp
+from gradir.dialects.array.statistics import AnyOp
+from gradir.dialects.base.interfaces import TensorOp
+from gradir.dialects.base.lazy_numpy import np
+from gradir.dialects.base.shapes import element_of, is_static, is_tensor, shape_of
+from gradir.dialects.building.kinds import ElementwiseOp
+
+# Deeper trees of ops, and larger constants, are not looked into.
+_DEEPEST = 8
+_MOST_ELEMENTS = 1 << 20
+
+
+def are_true(bools: SSAValue, deep: int = _DEEPEST) -> bool:
+    """Whether all bools of a tensor are true, as far as the ops that make them tell."""
+    op = bools.owner
+    if not isinstance(op, TensorOp) or not deep:
+        return False
+    if isinstance(op, FullOp):
+        return op.number != 0
+    if isinstance(op, MovementOp):
+        return are_true(op.operands[0], deep - 1)
+    if isinstance(op, LogicalOrOp | LogicalAndOp):
+        known = (are_true(each, deep - 1) for each in op.operands)
+        return any(known) if isinstance(op, LogicalOrOp) else all(known)
+    if isinstance(op, AnyOp):
+        return is_each_line_true(op.operands[0], op.axes)
+    constant = constant_of(bools)
+    return constant is not None and bool(constant.all())
+
+
+def is_each_line_true(bools: SSAValue, axes: Collection[int]) -> bool:
+    """Whether one bool is true on each line along axes, as far as the ops that make them tell."""
+    if not is_static(bools.type) or 0 in shape_of(bools.type):
+        return False
+    if are_true(bools) or _is_each_line_counted(bools, axes):
+        return True
+    constant = constant_of(bools)
+    return constant is not None and bool(constant.any(axis=tuple(axes)).all())
+
+
+def _is_each_line_counted(bools: SSAValue, axes: Collection[int]) -> bool:
+    """Whether they are the places at which an op adds something, and it adds to each line."""
+    match bools.owner:
+        case GreaterOp(operands=[counts, zeros]) if isinstance(adding := counts.owner, IndexingOp):
+            numbers = adding.operands[adding.ADDED] if adding.ADDED is not None else None
+            is_whole = numbers is not None and _are_ones(numbers)
+            return is_whole and _is_zero(zeros) and adding.adds_to_each_line(axes)
+        case _:
+            return False
+
+
+def _are_ones(numbers: SSAValue) -> bool:
+    """Whether they are bools as numbers, all true."""
+    op = numbers.owner
+    return isinstance(op, AstypeOp) and element_of(op.x.type) == i1 and are_true(op.x)
+
+
+def _is_zero(numbers: SSAValue) -> bool:
+    return isinstance(numbers.owner, FullOp) and numbers.owner.whole == 0
+
+
+def constant_of(value: SSAValue, deep: int = _DEEPEST) -> Any:
+    """The NumPy array that a tensor always is; None where that is not known, or it is large."""
+    op = value.owner
+    if not (isinstance(op, TensorOp) and deep and _is_small(value) and _is_read_through(op)):
+        return None
+    operands: list[Any] = []
+    for each in op.operands:
+        constant = constant_of(each, deep - 1)
+        if constant is None:
+            return None
+        operands.append(constant)
+    with np.errstate(all="ignore"):
+        return np.asarray(op.numpy(*operands))
+
+
+def _is_small(value: SSAValue) -> bool:
+    type_ = value.type
+    return is_tensor(type_) and is_static(type_) and prod(shape_of(type_)) <= _MOST_ELEMENTS
+
+
+def _is_read_through(op: Operation) -> bool:
+    """Whether an op's value is quickly found."""
+    return isinstance(op, ConstantOp | CreationOp | ElementwiseOp | MovementOp) or op.name in _MORE
+
+
+_MORE = frozenset({"array.tril", "array.triu", "array.stack", "array.concat", "array.any"})

@@ -1,4 +1,4 @@
-"""The programs that StableHLO's compilers run: gradients of examples and golden files, with results.
+"""The programs that StableHLO's compilers run: gradients of examples and golden files.
 
 `programs_of` a file gives them as text with arguments and gradir's own results; `assert_close`
 compares another compiler's results with these.
@@ -54,8 +54,19 @@ class Program:
 
     def compare(self, found: Sequence[Any]) -> None:
         """AssertionError where the results are others."""
+        assert_close(found, self.wanted, self._scale())
+
+    def agrees(self, found: Sequence[Any], k: int) -> bool:
+        """Whether result k is gradir's."""
+        try:
+            assert_close(found[k : k + 1], self.wanted[k : k + 1], self._scale())
+        except AssertionError:
+            return False
+        return True
+
+    def _scale(self) -> float:
         sizes = [float(np.max(np.abs(a.astype(float)), initial=0)) for a in self.arrays]
-        assert_close(found, self.wanted, max([1.0, *sizes]))
+        return max([1.0, *sizes])
 
 
 def paths() -> Iterator[Path]:

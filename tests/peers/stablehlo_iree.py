@@ -19,11 +19,9 @@ from typing import Any
 from stablehlo_programs import Array, Program, paths, programs_of
 
 from gradir.packages import package
+from gradir.tools.gen_stablehlo_page import IREE, iree_failures
 
 compiler: Any = package("iree.compiler", "iree")
-
-REFUSED = Path(__file__).parent / "iree_refused.txt"
-"""The number of all programs, then those on which IREE fails: name, what it does, and why."""
 
 CHILD = Path(__file__).parent / "iree_child.py"
 FLAGS = ("--iree-llvmcpu-target-cpu=host", "--iree-input-demote-f64-to-f32=false")
@@ -76,25 +74,17 @@ def outcome(program: Program) -> str:
     return f"another result {', '.join(wrong)}" if wrong else ""
 
 
-def refused() -> dict[str, tuple[str, str]]:
-    """What IREE does, and why, for the programs on which it fails, by name."""
-    _, *lines = REFUSED.read_text(encoding="utf-8").splitlines()
-    listed = dict(line.split(": ", 1) for line in lines)
-    return {name: (what, why) for name, (what, _, why) in
-            ((name, text.partition("; ")) for name, text in listed.items())}  # fmt: skip
-
-
 def main() -> None:
     """Write the list anew; reasons stay with the names that stay."""
-    known = refused() if REFUSED.exists() else {}
-    programs = [program for path in paths() for program in programs_of(path)]
+    known = iree_failures()
+    programs = [each for path in paths() for each in programs_of(path)]
     lines: list[str] = []
     for program in programs:
         if what := outcome(program):
             _, why = known.get(program.name, ("", "not looked into"))
             lines.append(f"{program.name}: {what}; {why}\n")
     head = f"# {len(programs)} programs by IREE {version('iree-base-compiler')}\n"
-    REFUSED.write_text(head + "".join(sorted(lines)), encoding="utf-8")
+    IREE.write_text(head + "".join(sorted(lines)), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -15,12 +15,13 @@ pytest.importorskip("iree.compiler")
 if find_spec("iree.runtime") is None:  # it is imported in processes of its own
     pytest.skip("iree.runtime is not installed", allow_module_level=True)
 
-from stablehlo_iree import IreeError, compiled, outcome, refused, run_on_iree
+from stablehlo_iree import IreeError, compiled, outcome, run_on_iree
 from stablehlo_programs import Array, Program, arrays_for, paths, programs_of
 
 import gradir
+from gradir.tools.gen_stablehlo_page import iree_failures
 
-REFUSED = refused()
+REFUSED = iree_failures()
 
 
 @pytest.mark.parametrize("path", list(paths()), ids=lambda path: path.stem)

@@ -140,7 +140,8 @@ class UnverifiedReplay(Replay):
             return f"{what}: it is not valid {self.table.system}: {error}"
         return (
             f"{what}: gradir fails on it, where {self.verifier.name} finds no fault in the "
-            f"program: {type(error).__name__}: {error}; please report this"
+            f"program: {type(error).__name__}: {error}; if the inputs fit the program, "
+            "please report this"
         )
 
 

@@ -1,4 +1,4 @@
-"""A 1024 x 1024 x 1024 matrix product in f32, on one thread and on two."""
+"""A 1024 x 1024 x 1024 matrix product in f32, on one thread and on two, by both of its texts."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -39,10 +39,10 @@ def prepare_torch() -> harness.Call:
 
 
 def workloads(threads: int) -> Iterator[harness.Workload]:
-    """The one workload."""
+    """The product beside others', and written as a `linalg.generic` beside `array.matmul`."""
 
-    def gradir(reuse: bool) -> harness.Call:
-        return harness.compiled_function("matmul.mlir", make_inputs(), threads, reuse)
+    def gradir(reuse: bool, program: str = "matmul.mlir") -> harness.Call:
+        return harness.compiled_function(program, make_inputs(), threads, reuse)
 
     contenders = [
         harness.Contender("NumPy, out=", prepare_numpy),
@@ -53,6 +53,12 @@ def workloads(threads: int) -> Iterator[harness.Workload]:
     ]
     title = f"Matrix product {SIZE} x {SIZE} x {SIZE}, f32"
     yield harness.Workload(title, contenders, reference="NumPy, out=")
+    written = [
+        harness.Contender("array.matmul", lambda: gradir(True), "gradir"),
+        harness.Contender("linalg.generic", lambda: gradir(True, "linalg_matmul.mlir"), "gradir"),
+    ]
+    # no tolerance: their bits are the same
+    yield harness.Workload(f"{title}, by its text", written, "array.matmul", tolerance=0.0)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""Writes the table of docs/stablehlo.md: how each op becomes StableHLO, and why some do not.
+"""Writes the tables of docs/stablehlo.md: how each op becomes StableHLO, and why some do not.
 
-Run by `make docs`, from the ops' classes and their rows in the op table. The text before the marker
-is written by hand.
+Run by `make docs`, from the ops' classes and their rows in the op table, and from the list of
+programs on which IREE fails. The text before the marker is written by hand.
 """
 
 from __future__ import annotations
@@ -29,6 +29,9 @@ from gradir.tools.support_modules import support
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "stablehlo.md"
+IREE = ROOT / "tests" / "peers" / "iree_refused.txt"
+"""The number of all programs and IREE's version, then those on which it fails."""
+
 MARKER = "<!-- written by `make docs` from here on -->\n"
 
 OWN, BODY, PARTS, NEST = (
@@ -43,6 +46,14 @@ def page() -> str:
     """The whole text of the page."""
     head, _, _ = PAGE.read_text(encoding="utf-8").partition(MARKER)
     return head + MARKER + "\n".join(_lines()) + "\n"
+
+
+def iree_failures() -> dict[str, tuple[str, str]]:
+    """What IREE does, and why, for the programs on which it fails, by name."""
+    _, *lines = IREE.read_text(encoding="utf-8").splitlines()
+    listed = (line.split(": ", 1) for line in lines)
+    parts = ((name, text.partition("; ")) for name, text in listed)
+    return {name: (what, why) for name, (what, _, why) in parts}
 
 
 def ways() -> tuple[dict[str, list[str]], dict[str, str]]:
@@ -90,6 +101,7 @@ def _refusal(op: type[Any]) -> str | None:
 
 
 def _lines() -> Iterator[str]:
+    yield from _iree_lines()
     found, absent = ways()
     count = sum(map(len, found.values()))
     yield f"## Ops\n\n{count} ops of `array`, `nn` and `grad` become StableHLO."
@@ -104,6 +116,23 @@ def _lines() -> Iterator[str]:
         by_reason[why].append(name)
     for why, names in by_reason.items():
         yield f"| {_names(sorted(names))} | {why} |"
+
+
+def _iree_lines() -> Iterator[str]:
+    """How many programs agree on IREE, and each that does not."""
+    first, _ = IREE.read_text(encoding="utf-8").split("\n", 1)
+    _, count, _, _, system, version = first.split()
+    failures = iree_failures()
+    yield f"## Programs on {system}\n"
+    yield (
+        f"{system} {version} runs {int(count) - len(failures)} of {count} programs with gradir's "
+        f"results, the gradients of the examples and of golden files; on XLA all of them agree. "
+        f"{system} fails on these:\n"
+    )
+    yield "| program | outcome | why |\n|---|---|---|"
+    for name, (what, why) in failures.items():
+        yield f"| `{name}` | {what} | {why} |"
+    yield ""
 
 
 def _names_of(rules: dict[type[Operation], Any]) -> list[str]:

@@ -14,6 +14,7 @@ from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 
 import gradir  # noqa: E402
 import gradir.numpy as gnp  # noqa: E402
+from gradir.frontends.imported.onnx_rules.table import ONNX  # noqa: E402
 from gradir.frontends.onnx import ImportedProgramError, load  # noqa: E402
 
 FLOAT, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
@@ -441,3 +442,39 @@ def test_a_deep_nest_is_refused() -> None:
     )  # fmt: skip
     with pytest.raises(ImportedProgramError):
         load(proto)
+
+
+# Faults of rules.
+
+
+def failing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rule of Exp is wrong."""
+
+    def rule(call: Any, x: Any) -> Any:
+        raise IndexError("list index out of range")
+
+    monkeypatch.setitem(ONNX.rules, "Exp", rule)
+
+
+@pytest.mark.parametrize("weights", [3, 100])
+def test_a_fault_of_a_rule_is_not_the_file_s(monkeypatch: pytest.MonkeyPatch, weights: int) -> None:
+    failing(monkeypatch)
+    nodes = [node("Add", ["x", "w"], ["h"]), node("Exp", ["h"], ["y"], name="the last")]
+    shape = [value("x", FLOAT, [weights])], [value("y", FLOAT, [weights])]
+    model = load(model_of(nodes, *shape, {"w": np.ones(weights, np.float32)}))
+    with pytest.raises(ImportedProgramError) as found:
+        model(model.parameters, np.ones(weights, np.float32))
+    assert (
+        "<onnx model>:2:1: error: Exp 'the last': gradir fails on it, where onnx's checker finds "
+        "no fault in the program: IndexError: list index out of range; if the inputs fit the "
+        "program, please report this"
+    ) in str(found.value)
+    assert isinstance(found.value.__cause__, IndexError)
+
+
+def test_a_fault_of_the_file_is_not_a_rule_s(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The checker knows that Exp has no axis."""
+    failing(monkeypatch)
+    model = load(model_of([node("Exp", ["x"], ["y"], axis=1)], X3, Y3))
+    with pytest.raises(ImportedProgramError, match="Exp: it is not valid ONNX: list index"):
+        model({}, np.ones(3, np.float32))

@@ -20,6 +20,7 @@ import jax.numpy as jnp  # noqa: E402
 from stablehlo_suite import run_suite  # noqa: E402
 
 import gradir  # noqa: E402
+from gradir.frontends.imported.stablehlo_rules.table import STABLEHLO  # noqa: E402
 from gradir.frontends.stablehlo import load  # noqa: E402
 
 VARIABLE = "GRADIR_STABLEHLO_TESTDATA"
@@ -73,6 +74,27 @@ def test_gradients_of_jax_texts(function: Callable[..., Any]) -> None:
     module = load(text, trust_derivatives=True).gradient("main", mode="vjp")
     found = gradir.compile(module, "main_vjp")(x, y)[-1]
     np.testing.assert_allclose(found, wanted, 1e-9, 1e-10)
+
+
+@pytest.mark.parametrize(
+    ("shape", "text"),
+    [("3", "gradir fails on it, where jaxlib finds no fault"), ("4", "it is not valid StableHLO")],
+)
+def test_a_fault_of_a_rule(monkeypatch: pytest.MonkeyPatch, shape: str, text: str) -> None:
+    """It is the text's where jaxlib refuses the text: a tanh of other extents than its operand."""
+
+    def rule(call: Any, x: Any) -> Any:
+        raise IndexError("list index out of range")
+
+    monkeypatch.setitem(STABLEHLO.rules, "stablehlo.tanh", rule)
+    program = f"""
+func.func @main(%x: tensor<3xf64>) -> tensor<{shape}xf64> {{
+  %y = "stablehlo.tanh"(%x) : (tensor<3xf64>) -> tensor<{shape}xf64>
+  func.return %y : tensor<{shape}xf64>
+}}
+"""
+    with pytest.raises(gradir.GradirError, match=text):
+        load(program)
 
 
 @pytest.mark.skipif(VARIABLE not in os.environ, reason=f"{VARIABLE} names no folder")

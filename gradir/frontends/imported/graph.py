@@ -57,7 +57,8 @@ class ForeignNode:
 
     `params` are what the system says of the op, with a graph for each program in it; `graphs` lists
     these. `effect` names what the op does beside its results, "" for nothing. A `kept` node's
-    results are saved where the program around it is recomputed.
+    results are saved where the program around it is recomputed. `label` is the program's name for
+    the op, if it gives one.
     """
 
     op: str
@@ -70,6 +71,7 @@ class ForeignNode:
     variable: str | None = None
     kept: bool = False
     refused: str = ""
+    label: str = ""
 
 
 @dataclass(eq=False, frozen=True)

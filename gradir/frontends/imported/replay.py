@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Hashable, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -104,8 +105,24 @@ class Replay:
         return name(made, f"saved_{self._names}")
 
 
+@dataclass(frozen=True)
+class Verifier:
+    """A foreign system's own verifier, by its name, and whether it accepts the program at hand."""
+
+    name: str
+    accepts: Callable[[], bool]
+
+
 class UnverifiedReplay(Replay):
-    """A replay of a file that nobody verified: what a rule stumbles over is a fault of the file."""
+    """A replay of a file that nobody verified.
+
+    What a rule stumbles over is a fault of the file, unless the system's verifier, which is asked
+    then and not before, accepts the file; then it is a fault of gradir's.
+    """
+
+    def __init__(self, table: RuleTable, verifier: Verifier):
+        super().__init__(table)
+        self.verifier = verifier
 
     def results(self, node: ForeignNode, operands: Sequence[Tracer]) -> list[Tracer]:
         """As of Replay; ImportedProgramError for what no rule expects."""
@@ -114,9 +131,18 @@ class UnverifiedReplay(Replay):
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             if isinstance(error, GradirError):
                 raise
-            raise refusal(
-                f"{node.op}: it is not valid {self.table.system}: {error}", ImportedProgramError
-            ) from None
+            raise refusal(self._blame(node, error), ImportedProgramError) from error
+
+    def _blame(self, node: ForeignNode, error: Exception) -> str:
+        """Whose fault an error of a rule is."""
+        what = f"{node.op} {node.label!r}" if node.label else node.op
+        if not self.verifier.accepts():
+            return f"{what}: it is not valid {self.table.system}: {error}"
+        return (
+            f"{what}: gradir fails on it, where {self.verifier.name} finds no fault in the "
+            f"program: {type(error).__name__}: {error}; if the inputs fit the program, "
+            "please report this"
+        )
 
 
 class ForeignCall:

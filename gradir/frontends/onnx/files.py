@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,13 @@ from gradir.packages import package
 onnx: Any = package("onnx", "onnx", "frontends")
 numpy_helper: Any = package("onnx.numpy_helper", "onnx", "frontends")
 
+checker: Any = package("onnx.checker", "onnx", "frontends")
+
 EXTERNAL = 1
 """TensorProto.EXTERNAL: a tensor's elements are in another file."""
+
+SMALL = 64
+"""Elements of a tensor that may say an extent or an axis, which onnx's checker reads."""
 
 
 def read_model(given: Any) -> tuple[Any, str, Path | None]:
@@ -72,6 +78,43 @@ def _require_text(model: Any, file: str) -> None:
             if field.type == field.TYPE_STRING and not all(isinstance(p, str) for p in parts):
                 what = f"a {field.name} of a {field.containing_type.name} is not UTF-8"
                 raise refusal(f"{file}: it is not an ONNX model: {what}", ImportedProgramError)
+
+
+def outline_of(model: Any) -> bytes:
+    """A model without its large and external weights, which are inputs there, for the checker."""
+    made = onnx.ModelProto()
+    _copy_fields(model, made, "graph")
+    _copy_fields(model.graph, made.graph, "initializer")
+    inputs = {value.name for value in made.graph.input}
+    for tensor in model.graph.initializer:
+        if tensor.data_location != EXTERNAL and prod(tensor.dims) <= SMALL:
+            made.graph.initializer.add().CopyFrom(tensor)
+        elif tensor.name not in inputs:
+            value = made.graph.input.add(name=tensor.name)
+            value.type.tensor_type.elem_type = tensor.data_type
+            for extent in tensor.dims:
+                value.type.tensor_type.shape.dim.add(dim_value=extent)
+    return made.SerializeToString()
+
+
+def _copy_fields(source: Any, target: Any, absent: str) -> None:
+    """Copy the fields of a message that are set, but for one, which may be large."""
+    for field, value in source.ListFields():
+        if field.name == absent:
+            continue
+        if hasattr(value, "MergeFrom"):
+            getattr(target, field.name).MergeFrom(value)
+        else:
+            setattr(target, field.name, value)
+
+
+def is_checked(outline: bytes) -> bool:
+    """Whether onnx's checker, which infers types and shapes too, finds no fault in a model."""
+    try:
+        checker.check_model(outline, full_check=True)
+    except Exception:  # its C++ code has errors of its own
+        return False
+    return True
 
 
 def array_of(tensor: Any, folder: Path | None, file: str) -> np.ndarray[Any, Any]:

@@ -139,7 +139,7 @@ class OnnxReader:
         return ForeignNode(
             name, tuple(operands), tuple(results), params, place, tuple(graphs),
             variable=next((n for n in node.output if n.isidentifier() and n.isascii()), None),
-            refused=self._refusal(node, types),
+            refused=self._refusal(node, types), label=node.name,
         )  # fmt: skip
 
     def _refusal(self, node: Any, types: _Types) -> str:

@@ -15,14 +15,14 @@ from gradir.errors import ArgumentError, ArgumentTypeError
 from gradir.frontends.imported.check import require_replayable
 from gradir.frontends.imported.errors import ImportedProgramError
 from gradir.frontends.imported.onnx_rules.table import ONNX
-from gradir.frontends.imported.replay import UnverifiedReplay
+from gradir.frontends.imported.replay import UnverifiedReplay, Verifier
 from gradir.frontends.onnx.expansion import (
     converted,
     expand,
     newest_version,
     require_valid,
 )
-from gradir.frontends.onnx.files import read_model
+from gradir.frontends.onnx.files import is_checked, outline_of, read_model
 from gradir.frontends.onnx.graphs import OnnxInput, OnnxProgram, OnnxReader
 from gradir.frontends.tracing.source_locations import place_of_user, public, reading, refusal
 from gradir.frontends.tracing.spec import Spec
@@ -54,6 +54,7 @@ def load(
     all operators and dtypes that cannot be imported, by the number of their node.
     """
     proto, file, folder = read_model(model)
+    outline = outline_of(proto)
     given = dict(bind or {})
     version = max(
         (e.version for e in proto.opset_import if e.domain in ("", "ai.onnx")), default=OLDEST
@@ -70,7 +71,7 @@ def load(
     reader = OnnxReader(file, folder, version, bound, count(1))
     program = reader.program(proto, parameters)
     require_replayable(program.graph, ONNX)
-    return OnnxModel(program, file)
+    return OnnxModel(program, file, outline)
 
 
 def _require_versions(proto: Any, file: str) -> None:
@@ -99,8 +100,9 @@ def _bind_extents(proto: Any, extents: Mapping[str, Any]) -> None:
 class OnnxModel:
     """A model as a function of its parameters and inputs; see `load`."""
 
-    def __init__(self, program: OnnxProgram, file: str):
+    def __init__(self, program: OnnxProgram, file: str, outline: bytes):
         self._program, self._file = program, file
+        self._verifier = Verifier("onnx's checker", lambda: is_checked(outline))
         self.parameters = dict(program.parameters)
         """The float initializers by their names: the first argument of the function."""
         self.inputs = dict(program.inputs)
@@ -155,7 +157,7 @@ class OnnxModel:
         for name, x in zip(self.inputs, tracers[len(self.parameters) :], strict=True):
             self._check(name, x)
         with reading(NO_TEXTS):
-            return UnverifiedReplay(ONNX).inside(self._program.graph, tracers)
+            return UnverifiedReplay(ONNX, self._verifier).inside(self._program.graph, tracers)
 
     def _check(self, name: str, x: Any) -> None:
         wanted = self.inputs[name]

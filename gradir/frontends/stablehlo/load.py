@@ -15,10 +15,10 @@ from gradir.errors import ParseError, gradir_errors
 from gradir.frontends.imported.check import require_replayable
 from gradir.frontends.imported.errors import ImportedProgramError
 from gradir.frontends.imported.graph import ForeignGraph
-from gradir.frontends.imported.replay import UnverifiedReplay
+from gradir.frontends.imported.replay import UnverifiedReplay, Verifier
 from gradir.frontends.imported.stablehlo_rules.table import STABLEHLO
 from gradir.frontends.stablehlo.graphs import FunctionReader
-from gradir.frontends.stablehlo.pretty_form import generic_form, text_of_module
+from gradir.frontends.stablehlo.pretty_form import generic_form, is_verified, text_of_module
 from gradir.frontends.tracing.source_locations import place_of_user, public, reading, refusal
 from gradir.frontends.tracing.spec import Spec
 from gradir.frontends.tracing.trace import traced
@@ -57,12 +57,20 @@ def load(
     text, file = _read(text_or_path)
     texts = Sources({file: text})
     with reading(texts):
-        made = load_module(parsed(text, file), entry, file, trust_derivatives)
+        verifier = Verifier("jaxlib", lambda: is_verified(text))
+        made = load_module(parsed(text, file), entry, file, trust_derivatives, verifier)
     return Module(made.op, texts, rules=made.rules)
 
 
+NO_VERIFIER = Verifier("nobody", lambda: False)
+
+
 def load_module(
-    module: ModuleOp, entry: str | None, file: str, trust_derivatives: bool = False
+    module: ModuleOp,
+    entry: str | None,
+    file: str,
+    trust_derivatives: bool = False,
+    verifier: Verifier = NO_VERIFIER,
 ) -> Module:
     """`load` of a module that was read."""
     with gradir_errors():
@@ -71,7 +79,7 @@ def load_module(
     name = entry or _only(reader, file)
     graph = reader.graph(name, reader.functions.get(name, module))
     require_replayable(graph, STABLEHLO)
-    return _traced(graph, trust_derivatives)
+    return _traced(graph, trust_derivatives, verifier)
 
 
 def _read(given: Any) -> tuple[str, str]:
@@ -136,9 +144,9 @@ def _only(reader: FunctionReader, file: str) -> str:
     raise refusal(f"{file}: which function? there are {known}", ImportedProgramError)
 
 
-def _traced(graph: ForeignGraph, trusted: bool) -> Module:
+def _traced(graph: ForeignGraph, trusted: bool, verifier: Verifier) -> Module:
     def run(*arrays: Any) -> Any:
-        made = UnverifiedReplay(STABLEHLO).inside(graph, arrays)
+        made = UnverifiedReplay(STABLEHLO, verifier).inside(graph, arrays)
         return made[0] if len(made) == 1 else tuple(made)
 
     run.__name__ = graph.name

@@ -35,6 +35,14 @@ def generic_form(text: str, file: str) -> str | None:
     return printed.replace('loc("-":', f'loc("{_escaped(file)}":')
 
 
+def is_verified(text: str) -> bool:
+    """Whether jaxlib is installed, and its verifier accepts a text."""
+    try:
+        return generic_form(text, "") is not None
+    except ParseError:
+        return False
+
+
 def text_of_module(module: Any) -> str:
     """The generic form of a module of jaxlib's, with its locations."""
     return module.operation.get_asm(print_generic_op_form=True, enable_debug_info=True)

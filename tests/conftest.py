@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 from collections import defaultdict
 from collections.abc import Generator
 from typing import Any
@@ -79,6 +80,15 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
         yield
     finally:
         item.user_properties.append((CORE_SECONDS, core_seconds() - item.stash[BEGUN]))
+        stop_timers()
+
+
+def stop_timers() -> None:
+    """A timer that a test leaves behind would end the process later, without a word."""
+    left = [t for t in (signal.ITIMER_PROF, signal.ITIMER_REAL) if signal.getitimer(t)[0]]
+    for timer in left:
+        signal.setitimer(timer, 0)
+    assert not left, "the test has left a timer that goes on"
 
 
 BEGUN = pytest.StashKey[float]()

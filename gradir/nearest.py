@@ -28,20 +28,24 @@ ELSEWHERE: Mapping[str, str] = {
 
 
 def close_names(name: str, names: Iterable[str], most: int = 1, cutoff: float = 0.6) -> list[str]:
-    """The names most like one, at most so many, the nearest first."""
+    """The names most like one, at most so many, the nearest first; in any case."""
     from difflib import get_close_matches  # of errors alone
 
-    return get_close_matches(name, [*names], most, cutoff)
+    known = {each.lower(): each for each in sorted(names)}
+    return [known[each] for each in get_close_matches(name.lower(), known, most, cutoff)]
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """The name most like one; "" if none is."""
+    return next(iter(close_names(name, names)), "")
 
 
 def meant(name: str, known: Iterable[str]) -> str:
     """The known name that is meant by an unknown one, as "did you mean NAME?"; "" without one."""
     listed = [each for each in known if not each.startswith("_")]
-    other = ELSEWHERE.get(name, "")
-    if other and set(other.split(" and ")) <= set(listed):
-        return f"did you mean {other}?"
-    close = close_names(name, listed)
-    return f"did you mean {close[0]}?" if close else ""
+    others = {o: ours for o, ours in ELSEWHERE.items() if set(ours.split(" and ")) <= set(listed)}
+    close = others.get(name) or nearest(name, [*listed, *others])
+    return f"did you mean {others.get(close, close)}?" if close else ""
 
 
 def missing_name(

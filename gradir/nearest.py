@@ -10,6 +10,7 @@ from typing import Any
 
 ELSEWHERE: Mapping[str, str] = {
     "argnum": "argnums",
+    "argnums": "wrt",
     "betas": "b1 and b2",
     "beta1": "b1",
     "beta2": "b2",
@@ -97,8 +98,9 @@ def wrong_call(function: Callable[..., Any], given: tuple[Any, ...], named: dict
     try:
         signature.bind(*given, **named)
     except TypeError as error:
-        known = list(signature.parameters)
-        name = getattr(function, "__name__", type(function).__name__)
+        known = [each for each in signature.parameters if each != "self"]
+        name = getattr(function, "__qualname__", type(function).__qualname__)
+        name = name.rpartition("<locals>.")[2].removesuffix(".__init__")
         wrong = unknown_argument(name, named, known)
         return wrong or f"{name}: {error}; parameters: {', '.join(known)}"
     return ""

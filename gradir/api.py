@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -75,6 +76,8 @@ else:
     vmap = lazy_function("gradir.passes.batch.vmap", "vmap")
 
 
+_PATH = re.compile(r"[\w.\-~:/\\\\]*[./\\\\][\w.\-~:/\\\\]*")
+"""The text of a path, which no program is."""
 PICKLED = "<pickle>"
 """The file name of a pickled module's text."""
 
@@ -393,9 +396,15 @@ def parse(
             text = Path(filename).read_text()
         except (OSError, ValueError) as error:
             shown = filename if filename.isprintable() else repr(filename)
-            raise ArgumentError(f"{shown}: {error}") from None
+            reason = getattr(error, "strerror", None) or error
+            raise ArgumentError(f"cannot read {shown!r}: {reason}") from None
     else:
         text = text_or_path
+        if _PATH.fullmatch(text):
+            raise ArgumentError(
+                f"parse: {text!r} is no program; a file whose name does not end in .mlir is read "
+                f"by gradir.parse(pathlib.Path({text!r}))"
+            )
     sources = Sources({filename: text})
     with gradir_errors(sources), paused_gc():
         op = parse_module(text, filename)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import reduce as _reduce
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradir.errors import ArgumentTypeError
+from gradir.frontends.functions.missing_names import missing
 from gradir.frontends.tracing.nodes import (
     register_dataclass,
     register_pytree_node,
@@ -97,3 +98,7 @@ def reduce(
 def all(tree: Any, is_leaf: IsLeaf = None) -> bool:
     """Whether all leaves are true."""
     return False not in [bool(leaf) for leaf in leaves(tree, is_leaf)]
+
+
+if not TYPE_CHECKING:
+    __getattr__ = missing("gradir.tree", {})

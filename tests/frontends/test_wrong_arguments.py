@@ -1,8 +1,9 @@
-"""Every public function tells a wrong keyword the known ones, and wrong calls of derivatives why."""
+"""Every public function tells a wrong keyword the known ones, and a wrong call why it is one."""
 
 from __future__ import annotations
 
 import inspect
+import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -77,3 +78,51 @@ def test_errors_inside_of_functions_pass() -> None:
 
     with pytest.raises(TypeError, match=r"^of the user$"):
         gradir.tree.map(init, [X])
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: G.grad(np.sum, X), r"argnums: .* got array\(.*: gradir.grad\(f\)\(x\)"),
+        (lambda: G.grad(np.sum, argnums="x"), "argnums: expected an integer, .* got 'x'"),
+        (lambda: G.jacfwd(np.sum, argnums=1.0), "argnums: expected an integer, .* got 1.0"),
+        (lambda: gradir.grad(np.sum)(), "argnums: no argument 0: the call has no arguments by po"),
+        (lambda: gradir.grad(np.sum, 3)(X), "no argument 3: the call has 1 argument by position"),
+        (lambda: gradir.vjp(np.sum, X)[1](X), r"a cotangent must be float64\[\], got float64\[3"),
+        (lambda: gradir.vjp(np.sum, X)[1]("a"), r"a cotangent must be float64\[\], got 'a'"),
+        (lambda: gradir.vjp(np.sin, X)[1](np.float32(1)), r"be float64\[3\], got float32\[\]"),
+        (lambda: gradir.parse("/tmp/f.txt"), r"no program; .* gradir.parse\(pathlib.Path\('/tmp"),
+        (lambda: gradir.parse("nowhere.mlir"), "^cannot read 'nowhere.mlir': No such file or dir"),
+        (lambda: G.Spec("float64"), r"shape: expected extents, got a dtype: Spec\(\(\), 'float64'"),
+    ],
+)
+def test_wrong_calls(call: Any, message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=message) as caught:
+        call()
+    assert "main" not in str(caught.value)
+
+
+def test_numbers_of_numpy_choose_arguments() -> None:
+    np.testing.assert_array_equal(G.grad(np.sum, np.int64(0))(X), 1.0)
+
+
+@pytest.mark.parametrize(
+    ("call", "kind"),
+    [
+        (lambda: gradir.grad(lambda x: (x * x).sum())([1.0, 2.0]), "list"),
+        (lambda: gradir.jit(lambda x: x.sum())((1.0, 2.0)), "tuple"),
+    ],
+)
+def test_a_list_in_place_of_an_array_is_named(call: Any, kind: str) -> None:
+    with pytest.raises((TypeError, AttributeError), match=kind) as caught:
+        call()
+    assert caught.value.__notes__ == [
+        f"x is a {kind} of 2 entries, as it was given; numpy.array(x) is one array"
+    ]
+
+
+def test_attributes_that_are_not_there_have_short_tracebacks() -> None:
+    with pytest.raises(AttributeError, match="did you mean sum") as caught:
+        gradir.jit(lambda x: x.summ())(X)
+    files = [frame.filename for frame in traceback.extract_tb(caught.value.__traceback__)]
+    assert files[-1] == __file__ and len(files) <= 3

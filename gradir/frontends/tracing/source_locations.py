@@ -160,7 +160,9 @@ def _without_ours(error: Exception) -> TracebackType | None:
     is_ours = isinstance(error, GradirError)
     hidden = (PACKAGE, contextlib.__file__) if is_ours else (PACKAGE,)
     is_user = [not f.tb_frame.f_code.co_filename.startswith(hidden) for f in frames]
-    is_fault = not is_ours and not (is_user and is_user[-1])
+    is_asked = isinstance(error, AttributeError) and is_user[-2:] == [True, False]
+    is_asked = is_asked and frames[-1].tb_frame.f_code.co_name == "__getattr__"
+    is_fault = not is_ours and not is_asked and not (is_user and is_user[-1])
     if is_fault or os.environ.get(TRACEBACK_VARIABLE) == "1":
         return whole
     made: TracebackType | None = None

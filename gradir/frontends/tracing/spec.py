@@ -58,6 +58,8 @@ class Spec:
 def named_extents(shape: Any) -> Any:
     """A shape with extents for the texts in it; ArgumentError for other texts."""
     if isinstance(shape, str):
+        if shape in ELEMENTS:
+            raise ArgumentTypeError(f"shape: expected extents, got a dtype: Spec((), {shape!r})")
         shape = [part for part in shape.strip("() ").split(",") if part.strip()]
         shape = [int(part) if part.strip().isdecimal() else part for part in shape]
     if not isinstance(shape, (list, tuple)):

@@ -18,7 +18,6 @@ from xdsl.ir import Attribute
 from gradir.argument_checks import short
 from gradir.dialects.base.attribute_names import IN_OUT
 from gradir.dialects.base.shapes import shape_of
-from gradir.errors import ArgumentTypeError
 from gradir.frontends.tracing.callbacks import call_user
 from gradir.frontends.tracing.nesting import choices, chosen_leaves
 from gradir.frontends.tracing.source_locations import place_of_user, refusal
@@ -82,7 +81,7 @@ def may_add(req: Any) -> bool:
 
 
 def numbers_of(argnums: Any, what: str = "argnums") -> Numbers:
-    """An int, or a tuple of ints, for one or several positions; ArgumentTypeError for others."""
+    """An int, or a tuple of ints, for one or several positions; TraceError for others."""
     several = argnums if isinstance(argnums, (list, tuple)) else [argnums]
     try:
         if any(isinstance(k, bool) or np.ndim(k) for k in several):
@@ -93,8 +92,7 @@ def numbers_of(argnums: Any, what: str = "argnums") -> Numbers:
         hint = "; arguments are for the gradient: gradir.grad(f)(x)" if is_data else ""
         raise refusal(
             f"{what}: expected an integer, or a tuple of integers, got {short(argnums)}{hint}",
-            ArgumentTypeError,
-            place_of_user(),
+            place=place_of_user(),
         ) from None
     return found if isinstance(argnums, (list, tuple)) else found[0]
 

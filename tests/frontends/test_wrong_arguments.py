@@ -1,4 +1,5 @@
-"""Every public function tells a wrong keyword the known ones, and a wrong call why it is one."""
+"""Every public function tells a wrong keyword the known ones and a wrong call why it is one; objects
+say what they are."""
 
 from __future__ import annotations
 
@@ -86,7 +87,7 @@ def test_errors_inside_of_functions_pass() -> None:
         (lambda: G.grad(np.sum, X), r"argnums: .* got array\(.*: gradir.grad\(f\)\(x\)"),
         (lambda: G.grad(np.sum, argnums="x"), "argnums: expected an integer, .* got 'x'"),
         (lambda: G.jacfwd(np.sum, argnums=1.0), "argnums: expected an integer, .* got 1.0"),
-        (lambda: gradir.grad(np.sum)(), "argnums: no argument 0: the call has no arguments by po"),
+        (lambda: G.grad(np.sum)(), "argnums: no argument 0: the call has no arguments by po"),
         (lambda: gradir.grad(np.sum, 3)(X), "no argument 3: the call has 1 argument by position"),
         (lambda: gradir.vjp(np.sum, X)[1](X), r"a cotangent must be float64\[\], got float64\[3"),
         (lambda: gradir.vjp(np.sum, X)[1]("a"), r"a cotangent must be float64\[\], got 'a'"),
@@ -126,3 +127,18 @@ def test_attributes_that_are_not_there_have_short_tracebacks() -> None:
         gradir.jit(lambda x: x.summ())(X)
     files = [frame.filename for frame in traceback.extract_tb(caught.value.__traceback__)]
     assert files[-1] == __file__ and len(files) <= 3
+
+
+def test_objects_say_what_they_are() -> None:
+    ruled = gradir.custom_vjp(np.sin)
+    ruled.defvjp(lambda x: (x, x), lambda x, ct: (ct,))
+    trainer = gradir.Trainer(lambda p, x: p * x, gradir.optim.sgd(0.1), X)
+    expected = {
+        "<gradir.vjp of @sin: cotangents of float64[3] to those": gradir.vjp(np.sin, X)[1],
+        "<gradir.custom_vjp of <ufunc 'sin'>>": ruled,
+        "<gradir.custom_jvp of <ufunc 'sin'>, without a rule": gradir.custom_jvp(np.sin),
+        "<gradir.Trainer after 0 epochs and 0 steps>": trainer,
+        "<gradir.optim.GradientTransformation: init(params), upd": gradir.optim.adam(0.1),
+    }
+    for start, value in expected.items():
+        assert repr(value).startswith(start) and len(repr(value)) < 300

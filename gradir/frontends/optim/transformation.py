@@ -34,6 +34,9 @@ class GradientTransformation:
         self.init = jit(init)
         self.update = jit(update)
 
+    def __repr__(self) -> str:
+        return "<gradir.optim.GradientTransformation: init(params), update(grads, state, params)>"
+
 
 class EmptyState(NamedTuple):
     """The state of a transformation that has none."""

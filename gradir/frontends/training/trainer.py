@@ -181,6 +181,10 @@ class Trainer:
         own = arrays.tree.build(arrays.leaves)
         return self._step.whole(*own) if isinstance(self._step, ParallelStep) else own
 
+    def __repr__(self) -> str:
+        progress = self._run.progress
+        return f"<gradir.Trainer after {progress.epoch} epochs and {progress.steps} steps>"
+
     @property
     def params(self) -> Any:
         """A copy of the parameters."""

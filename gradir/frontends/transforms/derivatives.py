@@ -420,7 +420,7 @@ def _transposed_later(
     return outputs, Transposed(inner, tree, wrt, of, kept, run)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Transposed(Copied):
     """The function of gradir.vjp: from cotangents of the results to cotangents of the primals.
 
@@ -433,6 +433,10 @@ class Transposed(Copied):
     of: Sequence[int]
     residuals: Sequence[Any]
     run: Callable[[Sequence[Any]], Sequence[Any]]
+
+    def __repr__(self) -> str:
+        types = ", ".join(type_text(signature(self.inner).outputs.data[k]) for k in self.of)
+        return f"<gradir.vjp of @{self.inner.name}: cotangents of {types} to those of the primals>"
 
     @public
     def __call__(self, cotangents: Any) -> tuple[Any, ...]:

@@ -1,5 +1,4 @@
-"""Every public function tells a wrong keyword the known ones and a wrong call why it is one; objects
-say what they are."""
+"""Wrong keywords are told the known ones, wrong calls why; objects say what they are."""
 
 from __future__ import annotations
 

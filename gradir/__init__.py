@@ -225,7 +225,10 @@ _ELSEWHERE = {
     "lax": "scan, while_loop, fori_loop, cond, switch, map and associative_scan are gradir's own, "
     "gradir.compat.lax has JAX's names, "
     "slices are gradir.numpy.dynamic_slice, stop_gradient is gradir.no_grad",
+    **{f"tree_{name}": f"gradir.tree.{name}" for name in ("map", "flatten", "unflatten", "leaves")},
     "stop_gradient": "gradir.no_grad",
+    "tensor": "gradir.numpy.array; functions of gradir take NumPy's arrays",
+    "backward": "gradients are results, of gradir.grad(f)(x)",
     "remat": "gradir.checkpoint",
     "pmap": "gradir.vmap on one machine, gradir.comm on several",
     "make_jaxpr": "gradir.trace, whose module prints itself",
@@ -255,12 +258,23 @@ def _imported(name: str) -> Any:
         return import_module(name)
 
 
+def _in_a_module(name: str) -> str | None:
+    """Where a module of gradir has a name: `gradir.numpy.zeros`."""
+    if name.startswith("_"):
+        return None
+    for module in ("numpy", "nn", "optim", "tree"):
+        if name in import_module(f"gradir.{module}").__all__:
+            return f"gradir.{module}.{name}"
+    return None
+
+
 def __getattr__(name: str) -> Any:
     """The names of modules that are imported at first use."""
     if name not in _LAZY:
         from gradir.nearest import missing_name
 
-        raise missing_name("gradir", name, [*__all__, *_LAZY], _ELSEWHERE.get(name))
+        reason = _ELSEWHERE.get(name) or _in_a_module(name)
+        raise missing_name("gradir", name, [*__all__, *_LAZY], reason)
     module = _imported(_LAZY[name])
     found = module if _LAZY[name] == f"gradir.{name}" else getattr(module, name)
     # so that the next look finds it without this function

@@ -30,7 +30,11 @@ def main() -> int:
     wrong = bool(given) and given[0] not in ("-h", "--help")
     stream = sys.stderr if wrong else sys.stdout
     if wrong:
-        print(f"gradir: no command {given[0]}", file=stream)
+        from gradir.nearest import meant
+
+        print(
+            f"gradir: no command {given[0]}; {meant(given[0], COMMANDS)}".rstrip("; "), file=stream
+        )
     print("usage: gradir COMMAND ..., each with --help", file=stream)
     for name, text in COMMANDS.items():
         print(f"  {name:8} {text}", file=stream)

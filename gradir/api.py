@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -12,7 +13,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from xdsl.dialects.builtin import ModuleOp
 
-from gradir.argument_checks import require, result_index, selector, selectors, short
+from gradir.argument_checks import (
+    known_arguments,
+    require,
+    result_index,
+    selector,
+    selectors,
+    short,
+)
 from gradir.checks import NAN_VARIABLE, is_asked_for
 from gradir.compiler.provenance import Provenance
 from gradir.diagnostics import Sources
@@ -68,6 +76,8 @@ else:
     vmap = lazy_function("gradir.passes.batch.vmap", "vmap")
 
 
+_PATH = re.compile(r"[\w.\-~:/\\\\]*[./\\\\][\w.\-~:/\\\\]*")
+"""The text of a path, which no program is."""
 PICKLED = "<pickle>"
 """The file name of a pickled module's text."""
 
@@ -129,6 +139,7 @@ class Module:
     def __repr__(self) -> str:
         return f"<gradir.Module {', '.join('@' + f for f in self.functions)}>"
 
+    @known_arguments
     def gradient(
         self,
         function: str,
@@ -179,6 +190,7 @@ class Module:
         if self.rules is not None:
             self.rules.define(copy, function, wrt)
 
+    @known_arguments
     def vmap(
         self, function: str, size: int, rows: Sequence[Selector] | Selector | None = None
     ) -> Module:
@@ -194,6 +206,7 @@ class Module:
 
         return self._after(Step(f"vmap of @{function}", change))
 
+    @known_arguments
     def append_loss(
         self,
         function: str,
@@ -218,6 +231,7 @@ class Module:
 
         return self._after(Step(f"@{function} with its loss", change))
 
+    @known_arguments
     def lift_constants(self, function: str, elements: int = 2) -> tuple[Module, dict[str, Any]]:
         """A module whose `@function` takes its constant tensors as further arguments, and these.
 
@@ -232,6 +246,7 @@ class Module:
         )
         return made, arrays_of(found)
 
+    @known_arguments
     def train_step(
         self,
         function: str,
@@ -284,6 +299,7 @@ class Module:
         origin = provenance or self._provenance.derived()
         return Module(copy, self._sources, origin, rules, self._lineage.after(step))
 
+    @known_arguments
     def merge(self, other: Module) -> Module:
         """A module with the functions of both. PassError where two of one name differ."""
         require("other", other, Module, "a gradir.Module")
@@ -293,6 +309,7 @@ class Module:
             verify(made)
         return Module(made, sources, self._provenance.beside(other._provenance))
 
+    @known_arguments
     def run_passes(self, pipeline: str) -> Module:
         """The module after a pipeline of passes, spelled as for `gradir-opt -p`."""
         from gradir.registry import make_context, parse_passes
@@ -308,6 +325,7 @@ class Module:
         past = self._lineage.after(*map(step_of_pass, passes.passes))
         return Module(copy, self._sources, origin, lineage=past)
 
+    @known_arguments
     def to_stablehlo(self, function: str | None = None) -> str:
         """The functions on tensors as StableHLO, MLIR text that jaxlib and IREE read.
 
@@ -319,6 +337,7 @@ class Module:
         with gradir_errors(self._sources), paused_gc():
             return program_text(to_stablehlo(self._op.clone(), function)) + "\n"
 
+    @known_arguments
     def explore(
         self, function: str | None = None, *arrays: Any, threads: int | None = None
     ) -> ExplorerPage:
@@ -353,6 +372,7 @@ class Module:
         return text_cell(repr(self), str(self))
 
 
+@known_arguments
 def parse(
     text_or_path: str | os.PathLike[str], filename: str = "<string>", trusted: bool = False
 ) -> Module:
@@ -376,9 +396,15 @@ def parse(
             text = Path(filename).read_text()
         except (OSError, ValueError) as error:
             shown = filename if filename.isprintable() else repr(filename)
-            raise ArgumentError(f"{shown}: {error}") from None
+            reason = getattr(error, "strerror", None) or error
+            raise ArgumentError(f"cannot read {shown!r}: {reason}") from None
     else:
         text = text_or_path
+        if _PATH.fullmatch(text):
+            raise ArgumentError(
+                f"parse: {text!r} is no program; a file whose name does not end in .mlir is read "
+                f"by gradir.parse(pathlib.Path({text!r}))"
+            )
     sources = Sources({filename: text})
     with gradir_errors(sources), paused_gc():
         op = parse_module(text, filename)
@@ -402,6 +428,7 @@ def _require_program(module: object, function: object) -> None:
     require("function", function, str, "the name of a function")
 
 
+@known_arguments
 def interpret(module: Module, function: str, *arrays: Any, out: object = None) -> tuple[Any, ...]:
     """The results of `@function` by the NumPy reference interpreter, as a tuple of arrays.
 
@@ -420,6 +447,7 @@ def interpret(module: Module, function: str, *arrays: Any, out: object = None) -
         return run(op, function, arrays, out)
 
 
+@known_arguments
 def register_host_function(
     name: str,
     function: Callable[..., Any],
@@ -446,6 +474,7 @@ def register_host_function(
     host_functions.register_host_function(name, function, shape, backward, pure)
 
 
+@known_arguments
 def compile(
     module: Module, function: str, threads: int | None = None, wait: bool = False
 ) -> Executable | SpecializingExecutable:

@@ -2,17 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import wraps
 from operator import index
 from types import UnionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from gradir.errors import ArgumentTypeError
+from gradir.errors import ArgumentTypeError, GradirError
+from gradir.nearest import wrong_call
 
 if TYPE_CHECKING:
     from gradir.passes.differentiate.selectors import Selector
 
 Kind = type | UnionType | tuple[type, ...]
+P = ParamSpec("P")
+R = TypeVar("R")
+C = TypeVar("C")
+
+
+def known_arguments(function: Callable[P, R]) -> Callable[P, R]:
+    """A function whose unknown and missing arguments are refused with the known ones."""
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return function(*args, **kwargs)
+        except TypeError as error:
+            refuse_wrong_call(error, function, args, kwargs)
+            raise
+
+    return call
+
+
+def known_fields(cls: type[C]) -> type[C]:
+    """A class whose unknown and missing fields are refused with the known ones."""
+    setattr(cls, "__init__", known_arguments(cls.__init__))  # noqa: B010 - of any class
+    return cls
+
+
+def refuse_wrong_call(
+    error: TypeError,
+    function: Callable[..., Any],
+    given: tuple[Any, ...],
+    named: dict[str, Any],
+    refuse: Callable[[str], Exception] = ArgumentTypeError,
+) -> None:
+    """Raise the error of a call with arguments that the function does not take, if it is one."""
+    wrong = "" if isinstance(error, GradirError) else wrong_call(function, given, named)
+    if wrong:
+        raise refuse(wrong) from None
 
 
 def require(what: str, given: object, kind: Kind, wanted: str) -> None:

@@ -1,5 +1,7 @@
 """gradir.comm: collectives between the ranks of a program, by MPI (docs/cluster.md)."""
 
+from typing import TYPE_CHECKING
+
 from gradir.frontends.comm.data_parallel import data_parallel
 from gradir.frontends.comm.functions import (
     all_gather,
@@ -18,6 +20,7 @@ from gradir.frontends.comm.functions import (
 )
 from gradir.frontends.comm.ranks import run_ranks
 from gradir.frontends.comm.simulate import Forecast, simulate
+from gradir.frontends.functions.missing_names import missing
 from gradir.runtime.mpi import add_group
 
 __all__ = [
@@ -40,3 +43,6 @@ __all__ = [
     "send",
     "simulate",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = missing("gradir.comm", {})

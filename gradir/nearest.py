@@ -10,6 +10,7 @@ from typing import Any
 
 ELSEWHERE: Mapping[str, str] = {
     "argnum": "argnums",
+    "argnums": "wrt",
     "betas": "b1 and b2",
     "beta1": "b1",
     "beta2": "b2",
@@ -28,20 +29,24 @@ ELSEWHERE: Mapping[str, str] = {
 
 
 def close_names(name: str, names: Iterable[str], most: int = 1, cutoff: float = 0.6) -> list[str]:
-    """The names most like one, at most so many, the nearest first."""
+    """The names most like one, at most so many, the nearest first; in any case."""
     from difflib import get_close_matches  # of errors alone
 
-    return get_close_matches(name, [*names], most, cutoff)
+    known = {each.lower(): each for each in sorted(names)}
+    return [known[each] for each in get_close_matches(name.lower(), known, most, cutoff)]
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """The name most like one; "" if none is."""
+    return next(iter(close_names(name, names)), "")
 
 
 def meant(name: str, known: Iterable[str]) -> str:
     """The known name that is meant by an unknown one, as "did you mean NAME?"; "" without one."""
     listed = [each for each in known if not each.startswith("_")]
-    other = ELSEWHERE.get(name, "")
-    if other and set(other.split(" and ")) <= set(listed):
-        return f"did you mean {other}?"
-    close = close_names(name, listed)
-    return f"did you mean {close[0]}?" if close else ""
+    others = {o: ours for o, ours in ELSEWHERE.items() if set(ours.split(" and ")) <= set(listed)}
+    close = others.get(name) or nearest(name, [*listed, *others])
+    return f"did you mean {others.get(close, close)}?" if close else ""
 
 
 def missing_name(
@@ -93,8 +98,9 @@ def wrong_call(function: Callable[..., Any], given: tuple[Any, ...], named: dict
     try:
         signature.bind(*given, **named)
     except TypeError as error:
-        known = list(signature.parameters)
-        name = getattr(function, "__name__", type(function).__name__)
+        known = [each for each in signature.parameters if each != "self"]
+        name = getattr(function, "__qualname__", type(function).__qualname__)
+        name = name.rpartition("<locals>.")[2].removesuffix(".__init__")
         wrong = unknown_argument(name, named, known)
         return wrong or f"{name}: {error}; parameters: {', '.join(known)}"
     return ""

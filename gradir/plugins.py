@@ -25,6 +25,7 @@ from xdsl.context import Context
 from xdsl.ir import Attribute, Dialect, Operation, TypeAttribute
 from xdsl.passes import ModulePass
 
+from gradir.argument_checks import known_arguments
 from gradir.builtin import builtin_dialects, builtin_passes, own_dialects
 from gradir.dialects.base import op_rules
 from gradir.dialects.base.interfaces import TensorOp
@@ -52,6 +53,7 @@ _passes: dict[str, type[ModulePass]] = {}
 # Registration in Python.
 
 
+@known_arguments
 def register_op(op_class: OpT) -> OpT:
     """Have an op class read, printed and differentiated under its name; a decorator too.
 
@@ -78,6 +80,7 @@ def register_op(op_class: OpT) -> OpT:
     return op_class
 
 
+@known_arguments
 def register_dialect(dialect: Dialect) -> Dialect:
     """Have the ops, attributes and types of an xDSL dialect read and printed."""
     if not isinstance(cast(object, dialect), Dialect):
@@ -87,6 +90,7 @@ def register_dialect(dialect: Dialect) -> Dialect:
     return dialect
 
 
+@known_arguments
 def register_pass(pass_class: PassT) -> PassT:
     """Have a pass found under its name, in `gradir-opt -p` and run_passes; a decorator too."""
     if not (isinstance(cast(object, pass_class), type) and issubclass(pass_class, ModulePass)):
@@ -117,6 +121,7 @@ def _builtin(kind: str) -> Mapping[str, Any]:
     return builtin_dialects() if kind == "dialect" else builtin_passes()
 
 
+@known_arguments
 def register_rule(
     op_class: type[Operation],
     *,

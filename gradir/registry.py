@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 from types import NoneType
-from typing import Any, get_args, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from xdsl.context import Context
 from xdsl.passes import ModulePass, PassPipeline, PassPipelineCallbackType
@@ -26,7 +26,7 @@ from gradir.builtin import (
     own_passes,
 )
 from gradir.errors import ArgumentError, GradirError
-from gradir.nearest import close_names
+from gradir.nearest import close_names, nearest
 from gradir.plugins import PluginContext, plugin_dialects, plugin_passes
 
 __all__ = [
@@ -78,7 +78,10 @@ def _specs(text: str) -> tuple[ArgSpec, ...]:
     try:
         return tuple(parse_pipeline(text))
     except ArgSpecParseError as error:
-        raise ArgumentError(syntax_error(error)) from None
+        hint = (
+            "\npasses are for whole modules, without parentheses: a,b{x=1}" if "(" in text else ""
+        )
+        raise ArgumentError(syntax_error(error) + hint) from None
 
 
 def syntax_error(error: ArgSpecParseError) -> str:
@@ -117,19 +120,34 @@ def _check_options(spec: ArgSpec, pass_type: type[ModulePass]) -> None:
     options = [option.name for option in fields(pass_type) if option.init]
     for name in given:
         if name not in options:
-            listed = ", ".join(options) or "none"
+            near, listed = nearest(name, options), ", ".join(options) or "none"
+            meant = f"did you mean {near}? " if near else ""
             raise ArgumentError(
-                f"error: pass '{spec.name}' has no option '{name}'; its options: {listed}"
+                f"error: pass '{spec.name}' has no option '{name}'; {meant}its options: {listed}"
             )
     for name in sorted(pass_type.required_fields() - given.keys()):
         raise ArgumentError(f"error: pass '{spec.name}' needs option '{name}'")
     for name, values in given.items():
         if not _fits(values, types[name]):
-            wanted = type_repr(types[name]).replace("typing.", "").replace("|", " | ")
+            wanted = _in_words(types[name])
             got = ",".join(map(str, values)) or "nothing"
             raise ArgumentError(
                 f"error: pass '{spec.name}': option '{name}' must be {wanted}, got {got}"
             )
+
+
+_WORDS = {bool: "true or false", int: "a whole number", str: "a name", float: "a number"}
+
+
+def _in_words(option: Any) -> str:
+    """What an option of a type may be: "one of split, vjp, grad", "a whole number"."""
+    kind, several = get_origin(option), get_args(option)
+    if kind is Literal:
+        return f"one of {', '.join(map(str, several))}"
+    either = " or ".join(_in_words(each) for each in several if each not in (NoneType, Ellipsis))
+    if kind is tuple:
+        return f"{either}, or several, separated by commas"
+    return either or _WORDS.get(option) or type_repr(option)
 
 
 def _fits(values: ParameterListType, type: Any) -> bool:

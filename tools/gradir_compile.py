@@ -21,6 +21,8 @@ from gradir.diagnostics import Sources, printable
 from gradir.errors import ArgumentError
 from gradir.runtime.threads import MAX_THREADS
 from gradir.tools.closed_output import drop_output
+from gradir.tools.near_options import name_nearest
+from gradir.tools.plugin_option import load_plugins, plugin_option
 from gradir.tools.reading import error_text, read_module
 
 PROGRAM = "gradir-compile"
@@ -52,6 +54,7 @@ class CompileArguments(argparse.Namespace):
     mpi: str
     group: list[str]
     passes: str | None
+    plugin: list[str]
     trust_input: bool
     traceback: bool
 
@@ -114,13 +117,14 @@ def parser() -> argparse.ArgumentParser:
         "one: rows=0,1/2,3; may be repeated",
     )
     add("-p", "--passes", metavar="PIPELINE", help="run these passes first, as with gradir-opt -p")
+    plugin_option(options)
     add(
         "--trust-input",
         action="store_true",
         help="compile loop nests and buffers that are not proven to stay inside of their memory",
     )
     add("--traceback", action="store_true", help="show where in gradir an error comes from")
-    return options
+    return name_nearest(options)
 
 
 def _threads(text: str) -> int:
@@ -165,6 +169,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     sources = Sources()
     arguments = None
     try:
+        load_plugins(argv)
         arguments = parser().parse_args(argv, CompileArguments())
         compile_file(arguments, sources)
         return 0

@@ -17,6 +17,7 @@ from importlib import metadata
 from pathlib import Path
 
 from gradir import __version__
+from gradir.tools.near_options import name_nearest
 from gradir.tools.requirements import Requirement, extras_of, requirements_of
 
 PROGRAM = "gradir doctor"
@@ -197,7 +198,7 @@ def sections(problems: list[str]) -> Iterator[tuple[str, list[Row]]]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the report; 1 where something is wrong."""
-    parser = argparse.ArgumentParser(prog=PROGRAM, description=__doc__)
+    parser = name_nearest(argparse.ArgumentParser(prog=PROGRAM, description=__doc__))
     parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
     parser.parse_args(arguments)
     problems: list[str] = []

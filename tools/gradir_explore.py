@@ -15,6 +15,7 @@ from typing import Any
 
 from gradir.diagnostics import Sources, printable
 from gradir.errors import ArgumentError, gradir_errors
+from gradir.tools.near_options import name_nearest
 from gradir.tools.plugin_option import load_plugins
 from gradir.tools.reading import error_text, read_module
 from gradir.tools.run_inputs import choose_function, inputs_of
@@ -71,7 +72,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     add_trust(options)
     add_end(options, PROGRAM)
-    return options
+    return name_nearest(options)
 
 
 def write_page(arguments: ExploreArguments, sources: Sources) -> str:

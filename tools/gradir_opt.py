@@ -47,6 +47,7 @@ from gradir.tools.mlir_options import (
     require_roundtrip,
 )
 from gradir.tools.native_targets import AssemblyTarget, LlvmTextTarget
+from gradir.tools.near_options import name_nearest
 from gradir.tools.plugin_option import load_plugins, plugin_option
 from gradir.universe import installed_universes
 
@@ -97,7 +98,7 @@ class GradirOpt(xDSLOptMain):
     def register_all_arguments(self, arg_parser: argparse.ArgumentParser) -> None:
         """Add gradir's flags to xdsl-opt's."""
         super().register_all_arguments(arg_parser)
-        arg_parser.prog = "gradir-opt"
+        name_nearest(arg_parser).prog = "gradir-opt"
         arg_parser.epilog = (
             "Other than in xdsl-opt, --verify-diagnostics matches errors and notes with "
             "`// expected-error @+1 {{text}}` comments and exits with code 1 where they differ, "

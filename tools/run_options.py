@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from gradir import __version__
+from gradir.tools.near_options import name_nearest
 from gradir.tools.plugin_option import plugin_option
 
 PROGRAM = "gradir-run"
@@ -83,7 +84,7 @@ def parser() -> argparse.ArgumentParser:
     _add_machine(options)
     _add_reports(options)
     _add_precautions(options)
-    return options
+    return name_nearest(options)
 
 
 def add_program(options: argparse.ArgumentParser, file: str) -> None:

@@ -22,6 +22,7 @@ from gradir.aot.library import build_image, exported, is_parallel
 from gradir.aot.mpi import LIBRARIES, MpiLibrary
 from gradir.aot.program import CompiledFunction, compiled_function, targets_of
 from gradir.api import Module
+from gradir.argument_checks import known_arguments
 from gradir.codegen.text.target import MachineTarget, host_is_arm
 from gradir.compiler.dynamic import Shapes, needs_shapes, shapes_of_arrays, specialized
 from gradir.dialects.base.diagnostics import PassError, value_name
@@ -66,6 +67,7 @@ class _Wanted:
     arrays: Sequence[Any] | None = None
 
 
+@known_arguments
 def export_library(
     function: Module | Callable[..., Any],
     path: str | PathLike[str],

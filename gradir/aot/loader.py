@@ -26,6 +26,8 @@ from typing import Any
 
 import numpy as np
 
+from gradir.argument_checks import known_arguments
+
 ABI = 1
 NULL, WRITE, ADD = 0, 1, 2
 MESSAGE_BYTES = 440
@@ -309,6 +311,7 @@ def _name_of_file(path: str) -> str:
     return os.path.join(folder + "/." * known.index(is_file), name)
 
 
+@known_arguments
 def load_library(path: str | os.PathLike[str], check: bool = True) -> Library:
     """The functions of a shared library that gradir has compiled. Raises LibraryError.
 

@@ -11,6 +11,7 @@ import os
 from dataclasses import dataclass
 from hashlib import blake2b
 
+from gradir.argument_checks import known_arguments
 from gradir.cache.entry import CacheEntry, sealed, unsealed
 from gradir.cache.folder import Folder
 from gradir.cache.versions import is_current, versions
@@ -87,6 +88,7 @@ def keep(key: str | None, entry: CacheEntry) -> None:
         counts.written += _folder().write(_name(key), sealed(key, entry), _limit())
 
 
+@known_arguments
 def cache_info() -> CacheInfo:
     """Where compiled code is kept on disk, how much of it, and how often it was found."""
     folder, off = _folder(), _off()
@@ -98,6 +100,7 @@ def cache_info() -> CacheInfo:
     return CacheInfo(folder.path, *sizes, _limit(), *mine, off or folder.doubt())
 
 
+@known_arguments
 def clear_cache() -> None:
     """Remove all compiled code that is kept on disk."""
     _folder().clear()

@@ -11,6 +11,7 @@ from zlib import crc32
 import numpy as np
 from xdsl.ir import Attribute
 
+from gradir.argument_checks import known_fields
 from gradir.dialects.array.creation import numpy_dtype
 from gradir.dialects.base.attributes import Plain
 from gradir.dialects.base.interfaces import TensorOp
@@ -28,6 +29,7 @@ ELEMENTS: dict[str, Attribute] = {name: element for element, name in NUMPY_NAMES
 MARGIN = 0.05
 
 
+@known_fields
 @dataclass(frozen=True)
 class OpCase:
     """An op on operands: one row of a table that `gradir.testing.check_op` holds an op against.

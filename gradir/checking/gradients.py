@@ -30,6 +30,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
 from gradir import api
+from gradir.argument_checks import known_arguments
 from gradir.dialects.array.creation import ConstantOp, numpy_dtype
 from gradir.dialects.base.attribute_names import NAME_ATTRIBUTE
 from gradir.dialects.base.attributes import numbers_of
@@ -67,6 +68,7 @@ class GradientMismatch(GradirError, AssertionError):
     """A gradient, or a result of native code, is wrong."""
 
 
+@known_arguments
 def check_grads(
     fn: Any,
     args: Sequence[Any],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from gradir.argument_checks import known_arguments
 from gradir.checking import checks
 from gradir.checking.case import OpCase
 from gradir.checking.random_programs import check_random_programs
@@ -13,6 +14,7 @@ from gradir.errors import ArgumentError
 from gradir.plugins import op_class_of, register_op
 
 
+@known_arguments
 def check_op(
     op_class: type[TensorOp],
     cases: Sequence[OpCase | Sequence[Any]],

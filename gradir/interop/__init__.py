@@ -12,10 +12,12 @@ if TYPE_CHECKING:
     from gradir.interop import scipy as scipy
     from gradir.interop import torch as torch
 
+from gradir.nearest import missing_name
+
 __all__ = ["jax", "scipy", "torch"]
 
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
-        raise AttributeError(f"module 'gradir.interop' has no attribute {name!r}")
+        raise missing_name("gradir.interop", name, __all__)
     return import_module(f"gradir.interop.{name}")

@@ -65,7 +65,7 @@ class Part:
         return "flops" if arithmetic > self.bytes / limits.bytes else "bytes"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Profile:
     """The parts of a function's calls, the longest first.
 
@@ -122,6 +122,10 @@ class Profile:
         from gradir.profiling.picture import picture
 
         return picture(self)
+
+    def __repr__(self) -> str:
+        counts = f"{len(self.kernels)} kernels, {self.plain_seconds * 1e6:.1f} us in a call"
+        return f"<gradir profile of {self.function}: {counts}; print it for the table>"
 
     def _repr_html_(self) -> str:
         return self.to_svg()

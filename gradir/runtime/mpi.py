@@ -21,6 +21,7 @@ from importlib import import_module
 from itertools import accumulate, pairwise
 from typing import Any, NoReturn
 
+from gradir.argument_checks import known_arguments
 from gradir.dialects.comm.worlds import Alone, World, WorldError
 from gradir.errors import CommError
 from gradir.runtime.patience import Patience, begin, leave
@@ -139,6 +140,7 @@ def patience(group: str, what: str) -> Patience:
     return Patience(what, group, lambda: found.members)
 
 
+@known_arguments
 def add_group(name: str, ranks: Sequence[int]) -> None:
     """Make a group of some ranks of the world; all ranks call it."""
     everyone = _group("world").control

@@ -11,6 +11,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from gradir.argument_checks import known_arguments
 from gradir.errors import ArgumentTypeError, NativeFunctionError
 
 # Of ctypes: a function that is to be called with the GIL.
@@ -48,6 +49,7 @@ class NativeFunction:
         return native, self.source
 
 
+@known_arguments
 def native(function: Any, symbol: str | None = None, *, data: Any = None) -> NativeFunction:
     """A function in native code, for `gradir.custom_op` in place of a Python function.
 
@@ -78,6 +80,7 @@ def native(function: Any, symbol: str | None = None, *, data: Any = None) -> Nat
     return NativeFunction(symbol, _address(found), place, (library, data), source)
 
 
+@known_arguments
 def include_dir() -> str:
     """The folder of gradir_op.h, for the compiler's -I."""
     return str(Path(__file__).parents[1] / "include")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 
+from gradir.argument_checks import known_arguments
+
 MOST_REPORTS = 1000
 
 
@@ -48,6 +50,7 @@ def new_report(what: str) -> Report:
     return made
 
 
+@known_arguments
 def reports() -> list[Report]:
     """The reports of this process, the last 1000, oldest first."""
     return list(_reports)

@@ -89,3 +89,42 @@ def test_draws_and_initializers() -> None:
     assert places.tolist() == [0, 2]
     part: Any = lax.dynamic_slice(jnp.arange(6.0).reshape(2, 3), (0, 1), (2, 2))
     assert part.tolist() == [[1, 2], [4, 5]]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "from gradir.compat.jax.scipy.linalg import cho_factor, cho_solve",
+        "from gradir.compat.jax.scipy.special import logsumexp",
+        "import gradir.compat.jax.scipy.stats as stats; stats.norm.logpdf(0.0)",
+        "from gradir.compat.jax.nn.initializers import glorot_normal",
+        "from gradir.compat.jax.flatten_util import ravel_pytree",
+        "from gradir.compat.jax.nn import initializers",
+        "import gradir.compat.jax.numpy as jnp",
+        "from gradir.compat.jax.tree_util import tree_map, Partial",
+    ],
+)
+def test_modules_are_imported_as_jaxs(statement: str) -> None:
+    exec(statement)
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ("from gradir.compat.jax.scipy import optimize", "gradir.interop.scipy.minimize"),
+        ("from gradir.compat.jax.scipy.special import expitt", "did you mean expit?"),
+        ("from gradir.compat.jax.tree_util import tree_map_with_path", "trees have map, flatten"),
+        ("from gradir.compat.jax import tree_map", "no tree_map: jax.tree.map"),
+        ("from gradir.compat.jax.lax import conv", "gradir.nn.conv2d, with stride and padding"),
+    ],
+)
+def test_names_that_are_not_there(statement: str, message: str) -> None:
+    with pytest.raises(ImportError, match=message):
+        exec(statement)
+
+
+def test_results_of_scipys_functions_are_jaxs_arrays() -> None:
+    assert isinstance(jax.scipy.special.expit(np.ones(2)), jax.Array)
+    assert isinstance(jax.scipy.stats.norm.cdf(np.ones(2)), jax.Array)
+    with pytest.raises(ArgumentError, match="variance_scaling: expected mode one of fan_in, "):
+        jax.nn.initializers.variance_scaling(1.0, "fan", "normal")

@@ -276,7 +276,7 @@ def test_functions_that_do_not_take_the_arguments() -> None:
 
 
 def test_errors_of_argnums_and_aux() -> None:
-    with pytest.raises(TraceError, match=r"argnums: expected numbers in \[-1, 1\), got 1"):
+    with pytest.raises(TraceError, match="argnums: no argument 1: the call has 1 argument"):
         gradir.grad(cubes, argnums=1)(X)
     with pytest.raises(TraceError, match=r"argnums: expected an integer, or a tuple .* got 'x'"):
         gradir.grad(lambda x: x, argnums=cast(Any, "x"))(1.0)

@@ -236,6 +236,7 @@ def test_forms() -> None:
     assert rows[2] == HEAD
     assert rows[3].split() == ["contract_0", "2", "2.00", "50.0%", *"1000.0 1.0 100% flops".split()]
     assert rows[4:6] == ["    contract, tanh", "    a<b.py:3  y = x @ w"]
+    assert repr(profile).startswith("<gradir profile of ") and len(repr(profile)) < 120
     said = json.loads(profile.to_json())
     assert said == profile.to_dict() | {"parts": said["parts"]}
     assert said["parts"][0]["lines"] == [{"file": "a<b.py", "number": 3, "text": "y = x @ w"}]

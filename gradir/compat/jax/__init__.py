@@ -6,10 +6,23 @@ JAX's distributions, and other values. Arrays are NumPy's, with `at` and `block_
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from gradir.compat.jax import absent, lax, nn, numpy, random, scipy, tree, tree_util
+from gradir.compat.jax import (
+    absent,
+    checkpoint_policies,
+    flatten_util,
+    lax,
+    nn,
+    numpy,
+    random,
+    scipy,
+    tree,
+    tree_util,
+)
 from gradir.compat.jax.arrays import Array, as_jax, giving_arrays
 from gradir.compat.jax.config import config
 from gradir.compat.jax.stages import CompatJitted, DecoratedJvp
@@ -19,6 +32,7 @@ from gradir.frontends.tracing.spec import Spec as ShapeDtypeStruct
 from gradir.frontends.tracing.trace import trace as own_trace
 from gradir.frontends.transforms import derivatives, implicit, jacobians, markers
 from gradir.frontends.transforms.custom_derivatives import custom_vjp
+from gradir.frontends.transforms.debug import print as own_print
 from gradir.frontends.transforms.vmap import vmap as own_vmap
 
 Function = Callable[..., Any]
@@ -91,7 +105,10 @@ def vjp(fun: Function, *primals: Any, has_aux: bool = False) -> Any:
     return (as_jax(made[0]), back, *(as_jax(aux) for aux in made[2:]))
 
 
+jacobian = jacrev
 jvp = giving_arrays(derivatives.jvp)
+linear_transpose = giving_arrays(jacobians.linear_transpose)
+debug = SimpleNamespace(print=own_print)
 closure_convert = implicit.closure_convert
 
 
@@ -102,7 +119,7 @@ def linearize(fun: Function, *primals: Any) -> Any:
 
 
 def checkpoint(fun: Function, *, policy: Any = None, prevent_cse: bool = True) -> Function:
-    """jax.checkpoint; a policy is one of gradir's names ("keep_matmuls", ...)."""
+    """jax.checkpoint; a policy is one of checkpoint_policies, or gradir's name of it."""
     del prevent_cse
     return markers.checkpoint(fun) if policy is None else markers.checkpoint(fun, policy)
 
@@ -149,9 +166,38 @@ def device_put(x: Any, device: Any = None) -> Any:
     return as_jax(x)
 
 
-def devices() -> list[str]:
+def devices(backend: str | None = None) -> list[str]:
     """The devices: the CPU."""
+    del backend
     return ["cpu"]
+
+
+local_devices = devices
+
+
+def default_backend() -> str:
+    """The system that arrays are on: the CPU."""
+    return "cpu"
+
+
+def device_count() -> int:
+    """The number of devices, 1."""
+    return 1
+
+
+local_device_count = process_count = device_count
+
+
+def process_index() -> int:
+    """The number of this process, 0; gradir.comm has ranks."""
+    return 0
+
+
+@contextmanager
+def named_scope(name: str) -> Generator[None]:
+    """A context of a name, which changes nothing: ops have places in the source here."""
+    del name
+    yield
 
 
 __all__ = [
@@ -160,25 +206,37 @@ __all__ = [
     "ShapeDtypeStruct",
     "block_until_ready",
     "checkpoint",
+    "checkpoint_policies",
     "closure_convert",
     "config",
     "custom_jvp",
     "custom_vjp",
+    "debug",
+    "default_backend",
+    "device_count",
     "device_get",
     "device_put",
     "devices",
     "eval_shape",
+    "flatten_util",
     "grad",
     "hessian",
     "jacfwd",
+    "jacobian",
     "jacrev",
     "jit",
     "jvp",
     "lax",
+    "linear_transpose",
     "linearize",
+    "local_device_count",
+    "local_devices",
     "make_jaxpr",
+    "named_scope",
     "nn",
     "numpy",
+    "process_count",
+    "process_index",
     "random",
     "remat",
     "scipy",

@@ -16,7 +16,26 @@ JAX: Mapping[str, str] = {
     "disable_jit": "calls outside of jit are not compiled as a whole",
     "pure_callback": "gradir.custom_op",
     "Device": "all arrays are on the CPU",
+    "custom_gradient": "jax.custom_vjp",
+    "debug_nans": "GRADIR_NAN=raise, gradir.debug.explain",
+    "enable_x64": "jax.config.update('jax_enable_x64', True)",
+    "ops": "jnp has segment_sum and the like",
+    "tree_map": "jax.tree.map",
+    "tree_multimap": "jax.tree.map",
 }
+SCIPY: Mapping[str, str] = {
+    "optimize": "gradir.interop.scipy.minimize",
+    "sparse": "lax.while_loop has a derivative; solvers of others by lax.custom_linear_solve",
+    "cluster": "SciPy has it",
+}
+_PATHS = (
+    *("flatten_with_path", "leaves_with_path", "map_with_path", "transpose", "broadcast"),
+    *("tree_flatten_with_path", "tree_leaves_with_path", "tree_map_with_path", "keystr"),
+    *("tree_transpose", "tree_broadcast"),
+)
+TREES: Mapping[str, str] = dict.fromkeys(
+    _PATHS, "trees have map, flatten, unflatten, leaves, structure, reduce and all here"
+)
 LAX: Mapping[str, str] = {
     "psum": "gradir.comm.psum, between ranks",
     "pmean": "gradir.comm, between ranks",
@@ -29,6 +48,13 @@ LAX: Mapping[str, str] = {
     "fft": "jnp.fft",
     "complex": "gradir.numpy.complex",
     "linalg": "jnp.linalg",
+    "conv": "gradir.nn.conv2d, with stride and padding",
+    "conv_transpose": "gradir.nn.conv_transpose2d",
+    "pad": "jnp.pad",
+    "reduce": "jnp.sum, prod, max, min, all and any",
+    "split": "jnp.split",
+    "select_n": "jnp.where, jnp.select",
+    "population_count": "jnp.bitwise_count",
 }
 
 

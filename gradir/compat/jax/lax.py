@@ -1,42 +1,72 @@
-"""jax.lax: loops, branches, slices at traced places, and elementwise functions."""
+"""jax.lax: loops, branches, and elementwise functions; lax_arrays.py has slices and reductions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import gradir.nn as nn
 import gradir.numpy as gnp
-from gradir.compat.jax import absent
+from gradir.compat.jax import absent, lax_arrays
 from gradir.compat.jax.arrays import giving_arrays
+from gradir.compat.jax.lax_arrays import *  # noqa: F403 - all of them are names of lax
+from gradir.frontends.scipy import special
 from gradir.frontends.tracing.source_locations import named_options
-from gradir.frontends.transforms import branches, flow, implicit, markers, scans
+from gradir.frontends.transforms import branches as _branches
+from gradir.frontends.transforms import flow, implicit, markers, scans
 
 _SAME = {
     name: giving_arrays(getattr(gnp, ours))
     for name, ours in {
-        "abs": "abs", "acos": "arccos", "add": "add", "asin": "arcsin", "atan": "arctan",
-        "atan2": "arctan2", "bitwise_and": "bitwise_and", "bitwise_or": "bitwise_or",
-        "ceil": "ceil", "cos": "cos", "cosh": "cosh", "cumsum": "cumsum",
-        "cumprod": "cumprod", "div": "divide",
-        "eq": "equal", "erf": "erf", "exp": "exp", "expand_dims": "expand_dims", "expm1": "expm1",
-        "floor": "floor", "ge": "greater_equal", "gt": "greater", "le": "less_equal", "log": "log",
+        "abs": "abs", "acos": "arccos", "acosh": "arccosh", "add": "add", "asin": "arcsin",
+        "asinh": "arcsinh", "atan": "arctan", "atan2": "arctan2", "atanh": "arctanh",
+        "bitwise_and": "bitwise_and", "bitwise_not": "bitwise_not", "bitwise_or": "bitwise_or",
+        "bitwise_xor": "bitwise_xor", "broadcast_shapes": "broadcast_shapes", "cbrt": "cbrt",
+        "ceil": "ceil", "complex": "complex", "conj": "conj", "cos": "cos", "cosh": "cosh",
+        "eq": "equal", "erf": "erf", "exp": "exp", "exp2": "exp2", "expand_dims": "expand_dims",
+        "expm1": "expm1", "floor": "floor", "ge": "greater_equal", "gt": "greater",
+        "imag": "imag", "is_finite": "isfinite", "le": "less_equal", "log": "log",
         "log1p": "log1p", "lt": "less", "max": "maximum", "min": "minimum", "mul": "multiply",
-        "ne": "not_equal", "neg": "negative", "pow": "power", "rem": "fmod",
-        "round": "round", "sign": "sign", "sin": "sin", "sinh": "sinh", "sqrt": "sqrt",
-        "square": "square", "squeeze": "squeeze", "sub": "subtract", "tan": "tan", "tanh": "tanh",
-        "transpose": "transpose",
+        "ne": "not_equal", "neg": "negative", "nextafter": "nextafter", "pow": "power",
+        "real": "real", "rem": "fmod", "sign": "sign", "sin": "sin", "sinh": "sinh",
+        "sqrt": "sqrt", "square": "square", "squeeze": "squeeze", "sub": "subtract", "tan": "tan",
+        "tanh": "tanh", "transpose": "transpose",
     }.items()
-}  # fmt: skip
+} | {
+    name: giving_arrays(getattr(special, ours))
+    for name, ours in {
+        "bessel_i0e": "i0e", "bessel_i1e": "i1e", "betainc": "betainc", "digamma": "digamma",
+        "erf_inv": "erfinv", "erfc": "erfc", "igamma": "gammainc", "igammac": "gammaincc",
+        "lgamma": "gammaln", "polygamma": "polygamma",
+    }.items()
+} | {"logistic": giving_arrays(nn.sigmoid)}  # fmt: skip
 globals().update(_SAME)
 
-while_loop = giving_arrays(flow.while_loop)
-cond = giving_arrays(branches.cond)
-switch = giving_arrays(branches.switch)
 associative_scan = giving_arrays(scans.associative_scan)
 stop_gradient = giving_arrays(markers.no_grad)
 custom_linear_solve = giving_arrays(implicit.custom_linear_solve)
 custom_root = giving_arrays(implicit.custom_root)
 select = giving_arrays(gnp.where)
+
+
+@named_options
+def while_loop(cond_fun: Callable[..., Any], body_fun: Callable[..., Any], init_val: Any) -> Any:
+    """`val = body_fun(val)` while cond_fun(val), from init_val."""
+    return giving_arrays(flow.while_loop)(cond_fun, body_fun, init_val)
+
+
+@named_options
+def cond(
+    pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any
+) -> Any:
+    """true_fun(*operands) if pred, else false_fun(*operands)."""
+    return giving_arrays(_branches.cond)(pred, true_fun, false_fun, *operands)
+
+
+@named_options
+def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
+    """branches[index](*operands), with the index moved inside as JAX does."""
+    return giving_arrays(_branches.switch)(index, branches, *operands)
 
 
 @named_options
@@ -67,6 +97,23 @@ def map(f: Callable[..., Any], xs: Any, *, batch_size: int | None = None) -> Any
 
 
 @giving_arrays
+def div(x: Any, y: Any) -> Any:
+    """x / y; of integers towards 0."""
+    if gnp.result_type(x, y).kind not in "iu":
+        return gnp.divide(x, y)
+    return gnp.sign(x) * gnp.sign(y) * (gnp.abs(x) // gnp.abs(y))
+
+
+@giving_arrays
+def round(x: Any, rounding_method: int = 0) -> Any:
+    """The nearest whole numbers, of halves those away from 0; by the method 1 the even ones."""
+    if rounding_method == 1:
+        return gnp.round(x)
+    whole = gnp.trunc(x)
+    return gnp.where(gnp.abs(x - whole) >= 0.5, whole + gnp.sign(x), whole)
+
+
+@giving_arrays
 def rsqrt(x: Any) -> Any:
     """1 / sqrt(x)."""
     return 1 / gnp.sqrt(x)
@@ -90,62 +137,10 @@ def clamp(min: Any, x: Any, max: Any) -> Any:
     return gnp.clip(x, min, max)
 
 
-@giving_arrays
-def convert_element_type(operand: Any, new_dtype: Any) -> Any:
-    """The array in another dtype."""
-    return gnp.astype(gnp.asarray(operand), new_dtype)
-
-
-@giving_arrays
-def reshape(operand: Any, new_sizes: Sequence[int]) -> Any:
-    """The elements in another shape."""
-    return gnp.reshape(operand, tuple(new_sizes))
-
-
-@giving_arrays
-def concatenate(operands: Sequence[Any], dimension: int) -> Any:
-    """Arrays behind each other along an axis."""
-    return gnp.concatenate(operands, axis=dimension)
-
-
-@giving_arrays
-def dot(lhs: Any, rhs: Any) -> Any:
-    """The product of vectors and matrices."""
-    return gnp.dot(lhs, rhs)
-
-
-@giving_arrays
-def dynamic_slice(operand: Any, start_indices: Any, slice_sizes: Sequence[int]) -> Any:
-    """A part of fixed sizes at traced places, moved inside as JAX does."""
-    return gnp.dynamic_slice(operand, list(start_indices), tuple(slice_sizes))
-
-
-@giving_arrays
-def dynamic_update_slice(operand: Any, update: Any, start_indices: Any) -> Any:
-    """The array with a part at traced places replaced."""
-    return gnp.dynamic_update_slice(operand, update, list(start_indices))
-
-
-@giving_arrays
-def dynamic_index_in_dim(operand: Any, index: Any, axis: int = 0, keepdims: bool = True) -> Any:
-    """The part of one traced index along an axis."""
-    made = gnp.take(operand, gnp.asarray(index)[None], axis=axis)
-    return made if keepdims else gnp.squeeze(made, axis=axis)
-
-
-@giving_arrays
-def top_k(operand: Any, k: int) -> Any:
-    """The k largest elements of each row, and their places."""
-    places = gnp.argsort(-operand, axis=-1)[..., :k]
-    return gnp.take_along_axis(operand, places, axis=-1), places
-
-
 __all__ = [
-    *_SAME, "associative_scan", "clamp", "concatenate", "cond", "convert_element_type",
-    "custom_linear_solve", "custom_root", "dot",
-    "dynamic_index_in_dim", "dynamic_slice", "dynamic_update_slice", "fori_loop", "integer_pow",
-    "map", "reciprocal", "reshape", "rsqrt", "scan", "select", "stop_gradient", "switch", "top_k",
-    "while_loop",
+    *_SAME, *lax_arrays.__all__, "associative_scan", "clamp", "cond", "custom_linear_solve",
+    "custom_root", "div", "fori_loop", "integer_pow", "map", "reciprocal", "round", "rsqrt", "scan",
+    "select", "stop_gradient", "switch", "while_loop",
 ]  # fmt: skip
 
 if not TYPE_CHECKING:

@@ -1,16 +1,12 @@
-"""jax.nn: activations with JAX's defaults, and the initializers that are used most."""
+"""jax.nn: activations with JAX's defaults, and initializers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from math import sqrt
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import gradir.nn as own
 import gradir.numpy as gnp
-import gradir.random as random
-from gradir.compat.jax import absent
+from gradir.compat.jax import absent, initializers
 from gradir.compat.jax.arrays import giving_arrays
 
 _SAME = {
@@ -59,57 +55,36 @@ def one_hot(x: Any, num_classes: int, dtype: Any = None, axis: int = -1) -> Any:
 
 
 @giving_arrays
+def squareplus(x: Any, b: Any = 4) -> Any:
+    """(x + sqrt(x**2 + b)) / 2."""
+    return (x + gnp.sqrt(gnp.square(x) + b)) / 2
+
+
+@giving_arrays
+def dot_product_attention(
+    query: Any,
+    key: Any,
+    value: Any,
+    mask: Any = None,
+    scale: float | None = None,
+    is_causal: bool = False,
+) -> Any:
+    """Attention of arrays [..., T, heads, H] over keys and values [..., S, heads, H]."""
+    q, k, v = (gnp.swapaxes(x, -3, -2) for x in (query, key, value))
+    made = own.scaled_dot_product_attention(q, k, v, mask, is_causal, scale)
+    return gnp.swapaxes(made, -3, -2)
+
+
+@giving_arrays
 def standardize(x: Any, axis: int = -1, epsilon: float = 1e-5) -> Any:
     """(x - mean) / sqrt(variance + epsilon) along an axis."""
     centered = x - gnp.mean(x, axis=axis, keepdims=True)
     return centered / gnp.sqrt(gnp.mean(centered**2, axis=axis, keepdims=True) + epsilon)
 
 
-Initializer = Callable[..., Any]
-
-
-def _scaled(factor: float, by: str, of: str) -> Callable[[], Initializer]:
-    """Random weights of variance factor / fan, for layers x @ w."""
-
-    def make() -> Initializer:
-        def init(key: Any, shape: tuple[int, ...], dtype: Any = float) -> Any:
-            fan_in, fan_out = shape[-2], shape[-1]
-            fan = {"in": fan_in, "out": fan_out, "avg": (fan_in + fan_out) / 2}[by]
-            scale = sqrt(factor / fan)
-            if of == "normal":
-                return (
-                    random.truncated_normal(key, -2, 2, shape, dtype) * scale / 0.87962566103423978
-                )
-            limit = sqrt(3.0) * scale
-            return random.uniform(key, shape, dtype, -limit, limit)
-
-        return giving_arrays(init)
-
-    return make
-
-
-def _normal(stddev: float = 1e-2) -> Initializer:
-    def init(key: Any, shape: tuple[int, ...], dtype: Any = float) -> Any:
-        return random.normal(key, shape, dtype) * stddev
-
-    return giving_arrays(init)
-
-
-initializers = SimpleNamespace(
-    glorot_normal=_scaled(1.0, "avg", "normal"),
-    glorot_uniform=_scaled(1.0, "avg", "uniform"),
-    he_normal=_scaled(2.0, "in", "normal"),
-    he_uniform=_scaled(2.0, "in", "uniform"),
-    lecun_normal=_scaled(1.0, "in", "normal"),
-    lecun_uniform=_scaled(1.0, "in", "uniform"),
-    normal=_normal,
-    zeros=giving_arrays(lambda key, shape, dtype=float: gnp.zeros(shape, dtype=dtype)),
-    ones=giving_arrays(lambda key, shape, dtype=float: gnp.ones(shape, dtype=dtype)),
-)
-
 __all__ = [
-    *_SAME, "gelu", "glu", "initializers", "log_softmax", "logsumexp", "one_hot", "softmax",
-    "standardize", "tanh",
+    *_SAME, "dot_product_attention", "gelu", "glu", "initializers", "log_softmax",
+    "logsumexp", "one_hot", "softmax", "squareplus", "standardize", "tanh",
 ]  # fmt: skip
 
 if not TYPE_CHECKING:

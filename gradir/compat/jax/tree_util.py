@@ -1,7 +1,9 @@
 """jax.tree_util."""
 
 from functools import partial as Partial
+from typing import TYPE_CHECKING
 
+from gradir.compat.jax import absent
 from gradir.tree import (
     Structure,
     register_dataclass,
@@ -34,3 +36,6 @@ __all__ = [
     "tree_structure",
     "tree_unflatten",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = absent.missing("gradir.compat.jax.tree_util", absent.TREES, lambda: __all__)

@@ -23,7 +23,7 @@ from gradir.dialects.comm.comm_op import CommOp
 from gradir.dialects.comm.messages import BarrierOp, PermuteOp, RankOp, RecvOp, SendOp
 from gradir.errors import CommError
 from gradir.frontends.tracing.eager import eager
-from gradir.frontends.tracing.source_locations import public, refusal
+from gradir.frontends.tracing.source_locations import named_options, public, refusal
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import emit, emit_one, lifted
 from gradir.frontends.tracing.trees import flatten
@@ -34,6 +34,7 @@ worlds.set_default(mpi.world)
 of_ranks = partial(eager, is_replayed=False)
 
 
+@named_options
 def axis_size(axis_name: str = WORLD) -> int:
     """The number of ranks in a group, a Python number."""
     try:

@@ -8,9 +8,11 @@ from typing import Any
 from gradir.api import Module, interpret
 from gradir.dialects.comm.worlds import WorldError
 from gradir.errors import ArgumentError, CommError
+from gradir.frontends.tracing.source_locations import named_options
 from gradir.interpreter.ranks import on_ranks
 
 
+@named_options
 def run_ranks(
     module: Module,
     function: str,

@@ -12,6 +12,7 @@ from gradir.api import Module
 from gradir.dialects.base.diagnostics import PassError, kind_name
 from gradir.dialects.grad.host_call import COLLECTIVE, HostCallOp
 from gradir.errors import ArgumentError, gradir_errors
+from gradir.frontends.tracing.source_locations import named_options
 from gradir.passes.analysis.live_bytes import BlockMemory, bytes_of
 from gradir.passes.analysis.regions import values_read
 from gradir.passes.recompute.costs import Costs
@@ -36,6 +37,7 @@ class Forecast:
     memory: int
 
 
+@named_options
 def simulate(
     module: Module,
     function: str,

@@ -88,6 +88,9 @@ ABSENT = {name: reason for reason, names in {
     "it is multi_head_attention": "multi_head_attention_forward",
     "it is cross_entropy of linear; a stage recomputes its logits": "linear_cross_entropy",
     "it is conv1d of permuted axes": "conv_tbc",
+    "layers are functions of arrays here; a torch.nn.Module runs as it is by "
+    "gradir.interop.torch.differentiable": "Module ModuleDict ModuleList Parameter Sequential",
+    "its functions are those of gradir.nn": "functional",
     "it is channel_shuffle": "native_channel_shuffle",
     "it is gradir.numpy.matmul, of rows that are split or scaled before": (
         "grouped_mm scaled_mm scaled_grouped_mm"

@@ -9,8 +9,10 @@ from gradir.dialects.base.interfaces import TensorOp
 from gradir.errors import ArgumentTypeError
 from gradir.frontends.functions.op_functions import function_of
 from gradir.frontends.tracing.eager import eager
+from gradir.frontends.tracing.source_locations import named_options
 
 
+@named_options
 def op_function(op_class: type[TensorOp]) -> Callable[..., Any]:
     """The function of a tensor op: its operands, then its attributes, are the parameters.
 

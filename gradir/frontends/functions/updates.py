@@ -117,6 +117,8 @@ class Place:
         """x with its elements at key times the values."""
         return self._updated(MultiplyOp, values, **options)
 
+    mul = multiply
+
     @public
     def divide(self, values: Any, **options: Any) -> Tracer:
         """x with its elements at key over the values."""

@@ -26,6 +26,7 @@ from gradir.frontends.optim.leaves import (
 )
 from gradir.frontends.optim.moments import of_moments
 from gradir.frontends.optim.transformation import GradientTransformation
+from gradir.frontends.tracing.source_locations import named_options
 from gradir.frontends.tracing.tracing import is_number
 
 
@@ -46,6 +47,7 @@ class ScaleByAdamState(NamedTuple):
     nu: Any
 
 
+@named_options
 def scale_by_adam(
     b1: float = 0.9,
     b2: float = 0.999,
@@ -130,6 +132,7 @@ class ScaleByRssState(NamedTuple):
     sum_of_squares: Any
 
 
+@named_options
 def scale_by_rss(
     initial_accumulator_value: float = 0.1, eps: float = 1e-7, state_dtype: Any = None
 ) -> GradientTransformation:
@@ -175,6 +178,7 @@ def _per_root(update: Any, square: Any, eps: Any, eps_in_sqrt: bool) -> Any:
     return update / (gnp.sqrt(square + small) if eps_in_sqrt else gnp.sqrt(square) + small)
 
 
+@named_options
 def scale_by_rms(
     decay: float = 0.9,
     eps: float = 1e-8,
@@ -200,6 +204,7 @@ def scale_by_rms(
     return of_moments("rmsprop", ScaleByRmsState, [initial_scale], dense_rms, state_dtype, lazy)
 
 
+@named_options
 def scale_by_stddev(
     decay: float = 0.9,
     eps: float = 1e-8,
@@ -235,6 +240,7 @@ class ScaleByLionState(NamedTuple):
     mu: Any
 
 
+@named_options
 def scale_by_lion(
     b1: float = 0.9, b2: float = 0.99, state_dtype: Any = None, lazy: bool = False
 ) -> GradientTransformation:

@@ -17,6 +17,7 @@ from gradir.frontends.optim.leaves import (
     require_state,
 )
 from gradir.frontends.optim.transformation import GradientTransformation
+from gradir.frontends.tracing.source_locations import named_options
 
 
 class EmaState(NamedTuple):
@@ -26,6 +27,7 @@ class EmaState(NamedTuple):
     ema: Any
 
 
+@named_options
 def ema(decay: float, debias: bool = True, state_dtype: Any = None) -> GradientTransformation:
     """e' = decay e + (1 - decay) x from zeros; the result is e' / (1 - decay**t), t = 1 first.
 
@@ -66,6 +68,7 @@ class PolyakState(NamedTuple):
     average: Any
 
 
+@named_options
 def polyak_average(state_dtype: Any = None) -> GradientTransformation:
     """The mean of all entries so far, a' = a + (x - a) / t, t = 1 first.
 

@@ -10,9 +10,11 @@ from gradir.frontends.optim.arithmetic import like
 from gradir.frontends.optim.leaves import aligned, require_not_negative
 from gradir.frontends.optim.rows import Leaf, scaled, sum_of_squares
 from gradir.frontends.optim.transformation import GradientTransformation, stateless
+from gradir.frontends.tracing.source_locations import named_options
 from gradir.frontends.transforms.jit import jit
 
 
+@named_options
 def clip(max_delta: float) -> GradientTransformation:
     """min(max(u, -max_delta), max_delta), elementwise; torch's clip_grad_value_."""
     require_not_negative("clip", max_delta=max_delta)
@@ -26,6 +28,7 @@ def clip(max_delta: float) -> GradientTransformation:
     )
 
 
+@named_options
 def clip_by_global_norm(max_norm: float) -> GradientTransformation:
     """u * max_norm / norm where the norm of all leaves together is beyond max_norm, else u.
 
@@ -46,6 +49,7 @@ def clip_by_global_norm(max_norm: float) -> GradientTransformation:
     return stateless(update)
 
 
+@named_options
 def global_norm(updates: Any) -> Any:
     """The Euclidean norm of all leaves together, of rank 0, in float32 at least; 0 of no leaf."""
     return _global_norm(updates)

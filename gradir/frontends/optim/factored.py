@@ -21,7 +21,7 @@ from gradir.frontends.optim.leaves import (
 )
 from gradir.frontends.optim.rows import leaf_text
 from gradir.frontends.optim.transformation import GradientTransformation
-from gradir.frontends.tracing.source_locations import refusal
+from gradir.frontends.tracing.source_locations import named_options, refusal
 from gradir.frontends.tracing.tracing import lifted
 from gradir.frontends.tracing.trees import leaves_like
 
@@ -35,6 +35,7 @@ class FactoredState(NamedTuple):
     v: Any
 
 
+@named_options
 def scale_by_factored_rms(
     factored: bool = True,
     decay_rate: float = 0.8,

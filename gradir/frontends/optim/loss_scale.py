@@ -22,6 +22,7 @@ from gradir.frontends.optim.leaves import (
 from gradir.frontends.optim.rows import on_values, values_of
 from gradir.frontends.optim.transformation import GradientTransformation, LossScaled
 from gradir.frontends.tracing.nesting import require_nested_alike
+from gradir.frontends.tracing.source_locations import named_options
 from gradir.frontends.tracing.tracing import lifted
 from gradir.frontends.tracing.trees import flatten
 from gradir.runtime.row_slices import RowSlices
@@ -42,6 +43,7 @@ class LossScaleState(NamedTuple):
     inner: Any
 
 
+@named_options
 def static_loss_scale(optimizer: GradientTransformation, scale: float) -> LossScaled:
     """The optimizer for gradients of scale * loss; steps with inf or nan are left out.
 
@@ -53,6 +55,7 @@ def static_loss_scale(optimizer: GradientTransformation, scale: float) -> LossSc
     return _loss_scaled(optimizer, scale, lambda scale, finite_steps, is_finite: scale)
 
 
+@named_options
 def dynamic_loss_scale(
     optimizer: GradientTransformation,
     initial_scale: float = 2.0**15,

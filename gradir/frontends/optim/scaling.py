@@ -22,6 +22,7 @@ from gradir.frontends.optim.rows import on_values, root_mean_square, scaled, sum
 from gradir.frontends.optim.schedules import Schedule, value_of
 from gradir.frontends.optim.transformation import GradientTransformation, stateless
 from gradir.frontends.tracing.nesting import chosen_leaves
+from gradir.frontends.tracing.source_locations import named_options
 from gradir.frontends.tracing.trees import flatten
 from gradir.runtime.row_slices import RowSlices
 
@@ -33,6 +34,7 @@ def _scaled(what: str, updates: Any, factor: Any) -> Any:
     return aligned(what, {"updates": updates}).map_any(partial(scaled, factor=factor))
 
 
+@named_options
 def scale(step_size: float) -> GradientTransformation:
     """u * step_size."""
     return stateless(lambda updates, params: _scaled("scale", updates, step_size))
@@ -44,6 +46,7 @@ class ScaleByScheduleState(NamedTuple):
     count: Any
 
 
+@named_options
 def scale_by_schedule(step_size: Schedule) -> GradientTransformation:
     """u * step_size(count), where count is 0 at the first step."""
 
@@ -58,6 +61,7 @@ def scale_by_schedule(step_size: Schedule) -> GradientTransformation:
     return GradientTransformation(init, update)
 
 
+@named_options
 def scale_by_learning_rate(
     learning_rate: ScalarOrSchedule, flip_sign: bool = True
 ) -> GradientTransformation:
@@ -76,6 +80,7 @@ class TraceState(NamedTuple):
     trace: Any
 
 
+@named_options
 def trace(
     decay: float, nesterov: bool = False, state_dtype: Any = None, lazy: bool = False
 ) -> GradientTransformation:
@@ -96,6 +101,7 @@ def _dense_trace(update: Any, before: Any, decay: Any, nesterov: bool) -> tuple[
     return u + like(decay, u) * new if nesterov else new, stored(new, before)
 
 
+@named_options
 def add_decayed_weights(
     weight_decay: float = 0.0, mask: Any = None, lazy: bool = False
 ) -> GradientTransformation:
@@ -127,6 +133,7 @@ def add_decayed_weights(
     return stateless(update)
 
 
+@named_options
 def scale_by_trust_ratio(
     min_norm: float = 0.0, trust_coefficient: float = 1.0, eps: float = 0.0
 ) -> GradientTransformation:
@@ -153,6 +160,7 @@ def scale_by_trust_ratio(
     return stateless(update)
 
 
+@named_options
 def clip_by_block_rms(threshold: float) -> GradientTransformation:
     """u / max(1, rms(u) / threshold), for each leaf; rms is the root of the mean square.
 
@@ -170,6 +178,7 @@ def clip_by_block_rms(threshold: float) -> GradientTransformation:
     return stateless(update)
 
 
+@named_options
 def scale_by_param_block_rms(min_scale: float = 1e-3) -> GradientTransformation:
     """u * max(rms(p), min_scale), for each leaf; rms is the root of the mean square.
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, cast
 from gradir.errors import ArgumentError, ArgumentTypeError
 from gradir.frontends.optim.leaves import aligned, with_integers
 from gradir.frontends.optim.rows import added
-from gradir.frontends.tracing.source_locations import refusal
+from gradir.frontends.tracing.source_locations import named_options, refusal
 from gradir.frontends.transforms.jit import jit
 
 Init = Callable[[Any], Any]
@@ -34,6 +34,9 @@ class GradientTransformation:
         self.init = jit(init)
         self.update = jit(update)
 
+    def __repr__(self) -> str:
+        return "<gradir.optim.GradientTransformation: init(params), update(grads, state, params)>"
+
 
 class EmptyState(NamedTuple):
     """The state of a transformation that has none."""
@@ -52,11 +55,13 @@ def stateless(update: Callable[[Any, Any], Any]) -> GradientTransformation:
     return GradientTransformation(init, with_state)
 
 
+@named_options
 def identity() -> GradientTransformation:
     """Updates as they are."""
     return stateless(lambda updates, params: updates)
 
 
+@named_options
 def chain(*transformations: GradientTransformation) -> GradientTransformation:
     """One transformation after the other; the state is the tuple of their states."""
     for k, each in enumerate(transformations):
@@ -101,6 +106,7 @@ class LossScaled(GradientTransformation):
         """The factor, float32 of rank 0, by the state."""
 
 
+@named_options
 def apply_updates(params: Any, updates: Any) -> Any:
     """params + updates, leaf by leaf; each sum is rounded once, to the dtype of the parameter."""
     return _applied(params, updates)

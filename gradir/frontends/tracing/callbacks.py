@@ -5,13 +5,13 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from threading import local
 from typing import TYPE_CHECKING, Any
 
 from gradir.dialects.base.lazy_function import lazy_function
-from gradir.errors import ForeignCodeError, TraceError
+from gradir.errors import ForeignCodeError, GradirError, TraceError
 from gradir.frontends.tracing.copying import as_called
 from gradir.frontends.tracing.source_locations import place_of_error, place_of_user, refusal
 
@@ -42,7 +42,25 @@ def call_user(what: str, function: Callable[..., Any], *args: Any, **kwargs: Any
         return as_called(function)(*args, **kwargs)
     except Exception as error:
         _raise_clearer(error)
+        if isinstance(error, (TypeError, AttributeError)):
+            _note_nestings(error, signature.bind(*given, **named).arguments)
         raise
+
+
+_OF_NESTINGS = re.compile(r"\b(list|tuple)\b")
+
+
+def _note_nestings(error: Exception, arguments: Mapping[str, Any]) -> None:
+    """Note at an error about a list or a tuple which argument was given as one."""
+    found = _OF_NESTINGS.search(str(error))
+    if found is None or isinstance(error, GradirError) or hasattr(error, "__notes__"):
+        return
+    for name, value in arguments.items():
+        if type(value).__name__ == found[1]:
+            error.add_note(
+                f"{name} is a {found[1]} of {len(value)} entries, as it was given; "
+                f"numpy.array({name}) is one array"
+            )
 
 
 def _raise_clearer(error: Exception) -> None:

@@ -11,6 +11,7 @@ from xdsl.ir import Attribute
 from gradir.dialects.base.shapes import is_float
 from gradir.errors import ArgumentTypeError
 from gradir.frontends.tracing.default_types import FLOATS
+from gradir.frontends.tracing.source_locations import named_options
 from gradir.frontends.tracing.spec import element_named
 from gradir.frontends.tracing.tracing import IN_PYTHON
 
@@ -23,6 +24,7 @@ class default_dtype:
     for the block, in its thread alone. Functions of gradir.jit are compiled for each.
     """
 
+    @named_options
     def __init__(self, dtype: Any):
         self._element = element_named(dtype)
         if not is_float(self._element):

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 import numpy as np
 
 from gradir.errors import ArgumentTypeError
+from gradir.frontends.tracing.source_locations import named_options
 
 ClassT = TypeVar("ClassT", bound=type)
 
@@ -28,6 +29,7 @@ NODES: dict[type, Node] = {}
 """By class, for objects of exactly this class."""
 
 
+@named_options
 def register_pytree_node(
     nodetype: type,
     flatten_func: Callable[[Any], tuple[Iterable[Any], Hashable]],
@@ -42,6 +44,7 @@ def register_pytree_node(
     _add(nodetype, Node(cast(Any, flatten_func), unflatten_func))
 
 
+@named_options
 def register_pytree_node_class(cls: ClassT) -> ClassT:
     """register_pytree_node as a decorator, of a class with the method `tree_flatten()` and the
     classmethod `tree_unflatten(data, children)`."""
@@ -50,6 +53,7 @@ def register_pytree_node_class(cls: ClassT) -> ClassT:
     return cls
 
 
+@named_options
 def register_dataclass(
     cls: ClassT,
     data_fields: Sequence[str] | None = None,
@@ -87,6 +91,7 @@ def register_dataclass(
     return cls
 
 
+@named_options
 def register_static(cls: ClassT) -> ClassT:
     """Objects of a class are static data, without arrays, and hashable. A decorator too."""
 

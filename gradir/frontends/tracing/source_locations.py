@@ -23,10 +23,10 @@ from typing import Any, ParamSpec, TypeVar, cast
 import numpy as np
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, LocationAttr, StringAttr, UnknownLoc
 
+from gradir.argument_checks import refuse_wrong_call
 from gradir.diagnostics import Sources, diagnostic_of, render
 from gradir.dialects.base.diagnostics import LocatedError
 from gradir.errors import ArgumentError, ArgumentTypeError, GradirError, TraceError, gradir_errors
-from gradir.nearest import wrong_call
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -96,7 +96,7 @@ def public(function: Callable[P, R]) -> Callable[P, R]:
         try:
             return called_from(frame, function, *args, **kwargs)
         except TypeError as error:
-            _raise_wrong_call(error, function, args, kwargs)
+            refuse_wrong_call(error, function, args, kwargs, _refused_call)
             raise
 
     return call
@@ -110,19 +110,15 @@ def named_options(function: Callable[P, R]) -> Callable[P, R]:
         try:
             return function(*args, **kwargs)
         except TypeError as error:
-            _raise_wrong_call(error, function, args, kwargs)
+            refuse_wrong_call(error, function, args, kwargs, _refused_call)
             raise
 
     return call
 
 
-def _raise_wrong_call(
-    error: TypeError, function: Callable[..., Any], given: tuple[Any, ...], named: dict[str, Any]
-) -> None:
-    """Raise the error of a call with arguments that the function does not take, if it is one."""
-    wrong = "" if isinstance(error, GradirError) else wrong_call(function, given, named)
-    if wrong:
-        raise refusal(wrong, ArgumentTypeError, place_of_user()) from None
+def _refused_call(wrong: str) -> ArgumentTypeError:
+    """The error of a call with wrong arguments, at the user's line."""
+    return refusal(wrong, ArgumentTypeError, place_of_user())
 
 
 def called_from(frame: FrameType, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
@@ -164,7 +160,9 @@ def _without_ours(error: Exception) -> TracebackType | None:
     is_ours = isinstance(error, GradirError)
     hidden = (PACKAGE, contextlib.__file__) if is_ours else (PACKAGE,)
     is_user = [not f.tb_frame.f_code.co_filename.startswith(hidden) for f in frames]
-    is_fault = not is_ours and not (is_user and is_user[-1])
+    is_asked = isinstance(error, AttributeError) and is_user[-2:] == [True, False]
+    is_asked = is_asked and frames[-1].tb_frame.f_code.co_name == "__getattr__"
+    is_fault = not is_ours and not is_asked and not (is_user and is_user[-1])
     if is_fault or os.environ.get(TRACEBACK_VARIABLE) == "1":
         return whole
     made: TracebackType | None = None

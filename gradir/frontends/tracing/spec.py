@@ -13,6 +13,7 @@ import numpy as np
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
+from gradir.argument_checks import known_arguments
 from gradir.dialects.array.creation import numpy_dtype
 from gradir.dialects.base.extent_values import read_extent
 from gradir.dialects.base.extents import Extent, is_extent
@@ -40,6 +41,7 @@ class Spec:
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
 
+    @known_arguments
     def __init__(self, shape: Sequence[int | str | Extent] | int | str, dtype: Any = "float64"):
         object.__setattr__(self, "shape", as_shape(named_extents(shape)))
         object.__setattr__(self, "dtype", numpy_dtype(element_named(dtype)))
@@ -56,6 +58,8 @@ class Spec:
 def named_extents(shape: Any) -> Any:
     """A shape with extents for the texts in it; ArgumentError for other texts."""
     if isinstance(shape, str):
+        if shape in ELEMENTS:
+            raise ArgumentTypeError(f"shape: expected extents, got a dtype: Spec((), {shape!r})")
         shape = [part for part in shape.strip("() ").split(",") if part.strip()]
         shape = [int(part) if part.strip().isdecimal() else part for part in shape]
     if not isinstance(shape, (list, tuple)):

@@ -13,6 +13,7 @@ from gradir.frontends.comm.data_parallel import ParallelStep, data_parallel
 from gradir.frontends.comm.shards import Sharded
 from gradir.frontends.optim.train_step import train_step
 from gradir.frontends.optim.transformation import GradientTransformation
+from gradir.frontends.tracing.source_locations import named_options
 from gradir.frontends.tracing.spec import spec_of
 from gradir.frontends.tracing.trees import flatten, map_tree
 from gradir.frontends.training.batches import Batch, Batches, batches_of, require_count, rows_of
@@ -74,6 +75,7 @@ class Trainer:
     several ranks ends all.
     """
 
+    @named_options
     def __init__(
         self,
         loss: Callable[..., Any],
@@ -179,6 +181,10 @@ class Trainer:
         own = arrays.tree.build(arrays.leaves)
         return self._step.whole(*own) if isinstance(self._step, ParallelStep) else own
 
+    def __repr__(self) -> str:
+        progress = self._run.progress
+        return f"<gradir.Trainer after {progress.epoch} epochs and {progress.steps} steps>"
+
     @property
     def params(self) -> Any:
         """A copy of the parameters."""
@@ -206,6 +212,7 @@ class Trainer:
         run = self._run
         return History(run.epochs.first(run.progress.epoch), run.steps.first(run.progress.steps))
 
+    @named_options
     def fit(
         self,
         data: Any,

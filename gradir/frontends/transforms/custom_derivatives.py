@@ -54,6 +54,10 @@ class CustomFunction(Copied, ABC):
         self._rules: tuple[Rule, ...] = ()
         self._jitted = jit(self, static_argnums=self._static) if self._static else jit(self)
 
+    def __repr__(self) -> str:
+        rule = "" if self._rules else f", without a rule: call {self.SETTER}"
+        return f"<gradir.{self.KIND} of {self._function!r}{rule}>"
+
     def __reduce__(self) -> str | Parts:
         parts = type(self), self._static, self._function, *self._rules
         return reduced(self, self.KIND, (_with_rules, parts))

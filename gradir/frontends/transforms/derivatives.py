@@ -11,13 +11,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
-from typing import Any, overload
+from typing import Any, TypeVar, overload
 
 from xdsl.dialects.builtin import StringAttr, SymbolRefAttr
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute
 
 from gradir.api import Module
+from gradir.argument_checks import short
 from gradir.dialects.base.shapes import (
     NUMPY_NAMES,
     element_of,
@@ -26,10 +27,10 @@ from gradir.dialects.base.shapes import (
     shape_of,
 )
 from gradir.dialects.grad.custom_vjp import CustomVjpOp
-from gradir.errors import ArgumentTypeError
+from gradir.errors import ArgumentError, ArgumentTypeError
 from gradir.frontends.functions.promotion import converted
 from gradir.frontends.tracing.source_locations import SOURCES, named_options, public, refusal
-from gradir.frontends.tracing.spec import type_text
+from gradir.frontends.tracing.spec import spec_of, type_text
 from gradir.frontends.tracing.trace import Traced, function_name, parameter_names, traced
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import Trace, current, lifted, tracing
@@ -53,12 +54,15 @@ from gradir.frontends.transforms.requests import (
     gradients,
     leaves_of,
     may_add,
+    numbers_of,
     signature,
 )
 from gradir.frontends.transforms.wrapped import Copied
 from gradir.passes.analysis.call_graph import called_name, callees_first, functions_by_name
 from gradir.passes.differentiate.program import ModuleFunctions
 from gradir.passes.shapes.specialize import declarations, reachable
+
+E = TypeVar("E", bound=ArgumentError)
 
 
 @overload
@@ -177,7 +181,8 @@ def value_and_grad(
     Of nested arguments integers and bools have None in the gradient.
     """
     if not callable(function):
-        raise ArgumentTypeError(f"function: expected a Python function, got {function!r}")
+        raise ArgumentTypeError(f"function: expected a Python function, got {short(function)}")
+    argnums, sparse_argnums = numbers_of(argnums), numbers_of(sparse_argnums, "sparse_argnums")
     options = (argnums, has_aux, policy, memory_limit, sparse_argnums, sparse, req, holomorphic)
     key = shared_derivatives.key_of("value_and_grad", function, options)
     found = shared_derivatives.find(key)
@@ -345,6 +350,15 @@ def _typed(value: Any, type_: Attribute) -> Any:
     return made
 
 
+def _require_types(values: Sequence[Any], types: Sequence[Attribute], kind: type[E]) -> None:
+    """The error of native code that refused cotangents, in terms of these."""
+    for value, type_ in zip(values, types, strict=True):
+        found = spec_of(value)
+        if found is None or (found[0] != type_ and not (found[1] and not shape_of(type_))):
+            got = short(value) if found is None else type_text(found[0])
+            raise refusal(f"a cotangent must be {type_text(type_)}, got {got}", kind) from None
+
+
 @public
 def vjp(function: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """The results of the function, and a function from their cotangents to the primals' cotangents.
@@ -406,7 +420,7 @@ def _transposed_later(
     return outputs, Transposed(inner, tree, wrt, of, kept, run)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Transposed(Copied):
     """The function of gradir.vjp: from cotangents of the results to cotangents of the primals.
 
@@ -420,12 +434,21 @@ class Transposed(Copied):
     residuals: Sequence[Any]
     run: Callable[[Sequence[Any]], Sequence[Any]]
 
+    def __repr__(self) -> str:
+        types = ", ".join(type_text(signature(self.inner).outputs.data[k]) for k in self.of)
+        return f"<gradir.vjp of @{self.inner.name}: cotangents of {types} to those of the primals>"
+
     @public
     def __call__(self, cotangents: Any) -> tuple[Any, ...]:
         inner, types = self.inner, signature(self.inner).outputs.data
         what = "vjp: the cotangents must be nested like the results"
         given = _chosen(cotangents, self.results, self.of, types, what)
-        found = dict(zip(self.wrt, self.run([*self.residuals, *given]), strict=True))
+        try:
+            results = self.run([*self.residuals, *given])
+        except ArgumentError as error:
+            _require_types(given, [types[k] for k in self.of], type(error))
+            raise
+        found = dict(zip(self.wrt, results, strict=True))
         return inner.arguments.children[0].build([found.get(k) for k in range(len(inner.names))])
 
 

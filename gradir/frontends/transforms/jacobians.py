@@ -24,6 +24,7 @@ from gradir.frontends.transforms.derivatives import (
     vjp,
 )
 from gradir.frontends.transforms.jit import Jitted, P, jit_transform
+from gradir.frontends.transforms.requests import numbers_of
 from gradir.frontends.transforms.vmap import vmap
 
 Numbers = int | Sequence[int]
@@ -95,7 +96,7 @@ def _jacobian(
     holomorphic: bool,
 ) -> Jitted[..., Any]:
     """The Jacobian by a transform; `blocks` gives an array for each leaf of result and argument."""
-    name = function_name(function)
+    name, argnums = function_name(function), numbers_of(argnums)
 
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
         numbers = [argnums] if isinstance(argnums, int) else list(argnums)

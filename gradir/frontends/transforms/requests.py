@@ -8,16 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import index
 from typing import Any
 
+import numpy as np
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
+from gradir.argument_checks import short
 from gradir.dialects.base.attribute_names import IN_OUT
 from gradir.dialects.base.shapes import shape_of
 from gradir.frontends.tracing.callbacks import call_user
 from gradir.frontends.tracing.nesting import choices, chosen_leaves
-from gradir.frontends.tracing.source_locations import refusal
+from gradir.frontends.tracing.source_locations import place_of_user, refusal
 from gradir.frontends.tracing.spec import type_text
 from gradir.frontends.tracing.trace import Traced
 from gradir.frontends.tracing.tracer import Tracer
@@ -77,15 +80,30 @@ def may_add(req: Any) -> bool:
     return callable(req) or any(isinstance(r, str) and r == "add" for r in flatten(req)[0])
 
 
+def numbers_of(argnums: Any, what: str = "argnums") -> Numbers:
+    """An int, or a tuple of ints, for one or several positions; TraceError for others."""
+    several = argnums if isinstance(argnums, (list, tuple)) else [argnums]
+    try:
+        if any(isinstance(k, bool) or np.ndim(k) for k in several):
+            raise TypeError
+        found = tuple(index(k) for k in several)
+    except TypeError:
+        is_data = hasattr(argnums, "dtype") or isinstance(argnums, float)
+        hint = "; arguments are for the gradient: gradir.grad(f)(x)" if is_data else ""
+        raise refusal(
+            f"{what}: expected an integer, or a tuple of integers, got {short(argnums)}{hint}",
+            place=place_of_user(),
+        ) from None
+    return found if isinstance(argnums, (list, tuple)) else found[0]
+
+
 def leaves_of(arguments: Tree, argnums: Numbers, count: int) -> list[int]:
     """The indices of the leaves of arguments by position; TraceError for a missing one."""
     found: list[int] = []
-    numbers: Sequence[object] = argnums if isinstance(argnums, (list, tuple)) else [argnums]
-    for k in numbers:
-        if isinstance(k, bool) or not isinstance(k, int):
-            raise refusal(f"argnums: expected an integer, or a tuple of integers, got {argnums!r}")
+    for k in [argnums] if isinstance(argnums, int) else argnums:
         if not -count <= k < count:
-            raise refusal(f"argnums: expected numbers in [{-count}, {count}), got {k}")
+            given = "1 argument" if count == 1 else f"{count or 'no'} arguments"
+            raise refusal(f"argnums: no argument {k}: the call has {given} by position")
         found += arguments.children[0].places(k)
     return found
 

@@ -8,7 +8,7 @@
 // UNKNOWN: error: unknown pass 'csee'; did you mean cse
 // OPTION: error: pass 'cse' has no option 'deep'; its options: none
 // SYNTAX: pass-pipeline:1:5: error: Expected argument name here
-// TYPE: error: pass 'mlir-opt': option 'generic' must be bool, got maybe
+// TYPE: error: pass 'mlir-opt': option 'generic' must be true or false, got maybe
 // LIST: gradir-verify {{ *}}Check that the module is valid
 
 func.func @f(%x: f64) -> f64 {

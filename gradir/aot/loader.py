@@ -26,8 +26,6 @@ from typing import Any
 
 import numpy as np
 
-from gradir.argument_checks import known_arguments
-
 ABI = 1
 NULL, WRITE, ADD = 0, 1, 2
 MESSAGE_BYTES = 440
@@ -311,7 +309,6 @@ def _name_of_file(path: str) -> str:
     return os.path.join(folder + "/." * known.index(is_file), name)
 
 
-@known_arguments
 def load_library(path: str | os.PathLike[str], check: bool = True) -> Library:
     """The functions of a shared library that gradir has compiled. Raises LibraryError.
 

@@ -16,6 +16,7 @@ from torch_ops import torch
 
 import gradir
 import gradir.numpy as gnp
+from gradir.frontends.tracing.paths import Path
 from gradir.interop.jax import wrap
 
 RANDOM = np.random.default_rng(0)
@@ -209,6 +210,26 @@ def test_a_call_is_compiled_once(caplog: pytest.LogCaptureFixture) -> None:
         caplog.clear()
         f(x)
     assert "Compiling" not in caplog.text
+
+
+def test_programs_hold_for_all_indices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A gradient by eager calls is made once: no index, mask or row is part of the program."""
+
+    def asked(*_: Any) -> None:
+        raise AssertionError("a value of an argument is asked for")
+
+    def loss(table: Any, rows: Any, at: Any) -> Any:
+        taken = jnp.tanh(table[rows])
+        moved = jax.lax.dynamic_slice_in_dim(taken, at, 2).at[at % 2, rows[0]].add(1.0)
+        return jnp.sum(jnp.take_along_axis(moved, rows[:2, None], 1)) + jnp.sum(moved**2)
+
+    monkeypatch.setattr(Path, "ask", asked)
+    ours = gradir.value_and_grad(gradir.interop.jax.differentiable(loss))
+    table = np.random.default_rng(0).standard_normal((3, 3)).astype("f4")
+    for at, rows in enumerate(np.array([[0, 1, 2, 1], [2, 2, 0, 0], [1, 0, 2, 2]])):
+        wanted = jax.value_and_grad(loss)(table, rows, np.int32(at))
+        for one, other in zip(ours(table, rows, np.int32(at)), wanted, strict=True):
+            np.testing.assert_allclose(one, other, 1e-6, 1e-6)
 
 
 def test_threads() -> None:

@@ -95,6 +95,15 @@ def has_value(x: Tracer) -> bool:
     return _found(x) is not None
 
 
+def constant_value_of(x: Tracer) -> Array | None:
+    """`value_of` of an array that depends on no argument: the program holds for all of them."""
+    try:
+        varies = x.made_in.has_program and _depends_on_arguments(x.made_in, x.ssa)
+    except _Unknown:
+        return None
+    return None if varies else value_of(x)
+
+
 def text_of(x: Tracer) -> Array | None:
     """`value_of`, for text: Python code runs again in each call, which may print it."""
     if x.made_in.known.path is not None:
@@ -262,6 +271,27 @@ def _is_active_argument(trace: Trace, argument: BlockArgument) -> bool:
     if isinstance(source, _Place) and _is_active(source.trace, source.ssa):
         return True
     return argument.index in trace.known.moving
+
+
+def _depends_on_arguments(trace: Trace, ssa: SSAValue) -> bool:
+    """Whether a value needs an argument of the whole program."""
+    stack, seen = [ssa], set[SSAValue]()
+    while stack:
+        value = stack.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        owner = value.owner
+        if isinstance(owner, Operation):
+            stack += captured(owner)
+            continue
+        source = _source(trace, cast(BlockArgument, value))
+        if isinstance(source, _Place):
+            if _depends_on_arguments(source.trace, source.ssa):
+                return True
+        elif trace.outer is None:
+            return True
+    return False
 
 
 def _is_real(value: SSAValue) -> bool:

@@ -22,7 +22,7 @@ from gradir.frontends.imported.jax_rules.reductions import greatest, least
 from gradir.frontends.imported.table import RuleTable
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracing import element, lifted
-from gradir.frontends.tracing.values import value_of
+from gradir.frontends.tracing.values import constant_value_of
 
 RULES = RuleTable("JAX")
 
@@ -93,7 +93,7 @@ def _places(
     wide = converted(indices, i64)
     for k, d in enumerate(axes):
         start, last = wide[..., k], extents[d] - sizes[d]
-        known = value_of(start) if start.size <= MOST_KNOWN else None
+        known = constant_value_of(start) if start.size <= MOST_KNOWN else None
         if known is None or ((known < 0) | (known > last)).any():
             if mode == "drop":
                 is_in = op.logical_and(op.greater_equal(start, 0), op.less_equal(start, last))

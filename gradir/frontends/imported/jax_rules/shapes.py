@@ -14,7 +14,7 @@ from gradir.frontends.functions.array_ops import op
 from gradir.frontends.functions.promotion import converted, spread
 from gradir.frontends.imported.table import RuleTable
 from gradir.frontends.tracing.tracing import element, emit_one
-from gradir.frontends.tracing.values import value_of
+from gradir.frontends.tracing.values import constant_value_of
 
 RULES = RuleTable("JAX")
 
@@ -108,7 +108,7 @@ def padded(x: Any, value: Any, config: Sequence[tuple[int, int, int]]) -> Any:
     low, high = ([max(widths[k], 0) for widths in config] for k in (0, 1))
     if not any((*low, *high)):
         return x
-    number = value_of(value)
+    number = constant_value_of(value)
     if number is not None and not is_bool(element(x)):
         return op.pad(x, low=low, high=high, value=number.item())
     for axis in range(x.ndim):

@@ -12,7 +12,7 @@ from gradir.frontends.imported.jax_rules.indexing import MOST_KNOWN
 from gradir.frontends.imported.table import RuleTable
 from gradir.frontends.scipy.gammas import LAST_ORDER
 from gradir.frontends.scipy.special import BY_NAME
-from gradir.frontends.tracing.values import value_of
+from gradir.frontends.tracing.values import constant_value_of
 from gradir.frontends.transforms.derivatives import vjp
 
 RULES = RuleTable("JAX")
@@ -28,7 +28,7 @@ RULES.plain(
 @RULES.rule("polygamma")
 def _polygamma(call: Any, order: Any, x: Any) -> Any:
     """Of a known order; or of any by Hurwitz's zeta function."""
-    known = value_of(order) if order.size <= MOST_KNOWN else None
+    known = constant_value_of(order) if order.size <= MOST_KNOWN else None
     if known is not None and known.size:
         first = known.flat[0]
         if (known == first).all() and first == int(first) and 0 <= first <= LAST_ORDER:

@@ -23,7 +23,7 @@ from gradir.frontends.imported.torch_rules.shapes import bounds, key_of
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.spec import ELEMENTS
 from gradir.frontends.tracing.tracing import element, lifted
-from gradir.frontends.tracing.values import value_of
+from gradir.frontends.tracing.values import constant_value_of, value_of
 
 RULES = AtenRules()
 nn: Any = layers
@@ -71,7 +71,7 @@ def _index_put(
     unsafe: bool = False,
 ) -> Any:  # fmt: skip
     masks = [i for i in indices if i is not None]
-    if len(masks) == 1 and is_bool(element(masks[0])) and value_of(masks[0]) is None:
+    if len(masks) == 1 and is_bool(element(masks[0])) and constant_value_of(masks[0]) is None:
         return _masked_put(call, x, indices, masks[0], values, accumulate)
     return _updated(x, _key(call, indices), "add" if accumulate else "set", values)
 

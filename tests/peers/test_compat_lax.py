@@ -52,6 +52,11 @@ CALLS: dict[str, Call] = {
         lax.index_in_dim(X, 1, 1),
         lax.index_in_dim(X, -1, 0, keepdims=False),
     ),
+    "top_k": lambda jax, jnp, lax: [
+        jnp.asarray(part).astype("float64")
+        for x in (X, np.array([[-128, 127, 0, -128]], "i1"), np.array([[0, 255, 7]], "u1"))
+        for part in lax.top_k(jnp.asarray(x), 3)
+    ],
     # reductions, products, constants
     "reductions": lambda jax, jnp, lax: (
         *(getattr(lax, f"reduce_{name}")(jnp.asarray(X), axes=(1,)) for name in REDUCED),

@@ -170,7 +170,10 @@ reduce_and, reduce_or = _reducing(gnp.all, "reduce_and"), _reducing(gnp.any, "re
 @giving_arrays
 def top_k(operand: Any, k: int) -> Any:
     """The k largest elements of each row, and their places."""
-    places = gnp.argsort(-operand, axis=-1)[..., :k]
+    # -x of the least integer, and of unsigned ones, is no smaller than others
+    is_float = gnp.asarray(operand).dtype.kind == "f"
+    falling = gnp.negative(operand) if is_float else gnp.bitwise_not(operand)
+    places = gnp.argsort(falling, axis=-1)[..., :k]
     return gnp.take_along_axis(operand, places, axis=-1), places
 
 

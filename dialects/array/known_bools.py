@@ -16,7 +16,8 @@ from xdsl.ir import Operation, SSAValue
 from gradir.dialects.array.comparison import AstypeOp, GreaterOp, LogicalAndOp, LogicalOrOp
 from gradir.dialects.array.creation import ConstantOp, CreationOp, FullOp
 from gradir.dialects.array.indexing import IndexingOp
-from gradir.dialects.array.movement import MovementOp
+from gradir.dialects.array.movement import FlipOp, MovementOp
+from gradir.dialects.array.slicing import SliceOp
 from gradir.dialects.array.statistics import AnyOp
 from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.base.lazy_numpy import np
@@ -35,7 +36,8 @@ def are_true(bools: SSAValue, deep: int = _DEEPEST) -> bool:
         return False
     if isinstance(op, FullOp):
         return op.number != 0
-    if isinstance(op, MovementOp):
+    # other ops that move elements may put 0 beside them
+    if op.IS_VIEW or isinstance(op, FlipOp | SliceOp):
         return are_true(op.operands[0], deep - 1)
     if isinstance(op, LogicalOrOp | LogicalAndOp):
         known = (are_true(each, deep - 1) for each in op.operands)

@@ -14,6 +14,7 @@ import gradir.numpy as gnp
 from gradir import nn
 from gradir.dialects.array.comparison import GreaterOp
 from gradir.dialects.array.known_bools import are_true, is_each_line_true
+from gradir.frontends.functions.array_ops import op
 
 Array = np.ndarray[Any, Any]
 
@@ -59,6 +60,8 @@ PARTS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "some rows": lambda w, x, t: log_probs(w, x)[np.arange(0, 8, 2), t[:4]],
     "shifted": lambda w, x, t: log_probs(w, x)[:-1][np.arange(7), t[1:]],
     "rows that data choose": lambda w, x, t: log_probs(w, x)[t, t],
+    "rows before the last": lambda w, x, t: log_probs(w, x)[:-1],
+    "every other row": lambda w, x, t: log_probs(w, x)[::2],
     "a mask of rows": lambda w, x, t: gnp.where(t[:, None] > 2, log_probs(w, x), 0),
 }
 
@@ -83,7 +86,7 @@ def test_gates_are_where_rows_may_be_left_out(name: str) -> None:
     gradir.testing.check_grads(lambda w, x: loss(w, x, T), (W, X), order=2 if name in SECOND else 1)
 
 
-@pytest.mark.parametrize("name", ["some rows", "shifted", "a mask of rows"])
+@pytest.mark.parametrize("name", [name for name in PARTS if name != "rows that data choose"])
 def test_rows_that_are_left_out_stay_0(name: str) -> None:
     """A constant row has no norm: nan there would be in all of the weights' gradient."""
     x, t = X.copy(), np.array([5, 0, 4, 0, 3, 0, 5, 0])
@@ -167,3 +170,57 @@ def test_what_is_known_holds_for_all_indices() -> None:
             missed += holds and not is_known
         assert not are_true(mask)
     assert known > 20 * missed and known > 150, (known, missed)
+
+
+# Bools that random ops make.
+
+CHANGES: list[Callable[[Any, Any], Any]] = [
+    lambda x, other: op.pad(x, low=[0, 0], high=[1, 0], value=False),
+    lambda x, other: op.pad(x, low=[0, 1], high=[0, 0], value=True),
+    lambda x, other: gnp.pad(x, ((0, 1), (0, 0))),
+    lambda x, other: gnp.pad(x, ((1, 0), (1, 1)), constant_values=True),
+    lambda x, other: x[: max(x.shape[0] - 1, 1)],
+    lambda x, other: x[::-1, ::2],
+    lambda x, other: x.T,
+    lambda x, other: gnp.tril(x),
+    lambda x, other: gnp.roll(x, 1, 0),
+    lambda x, other: gnp.logical_and(x, other),
+    lambda x, other: gnp.logical_or(x, other),
+    lambda x, other: gnp.logical_not(gnp.logical_not(x)),
+    lambda x, other: gnp.broadcast_to(gnp.any(x, axis=0, keepdims=True), x.shape),
+    lambda x, other: gnp.reshape(x, x.shape[::-1]),
+    lambda x, other: gnp.where(gnp.arange(x.shape[1]) > 0, x, other),
+    lambda x, other: gnp.zeros(x.shape).at[:1].add(gnp.astype(x[:1], "f8")) > 0,
+    lambda x, other: gnp.concatenate([x, other]),
+]
+
+
+def random_bools(random: np.random.Generator, given: Any) -> Any:
+    """Bools of rank 2, made of known and unknown ones by random ops."""
+    true = gnp.logical_or(given, gnp.ones((3, 4), bool))
+    found = given if random.random() < 0.3 else true
+    for _ in range(int(random.integers(1, 5))):
+        other = gnp.full(found.shape, bool(random.random() < 0.7))
+        found = CHANGES[random.integers(len(CHANGES))](found, other)
+    return found
+
+
+def test_what_is_known_of_random_bools_holds() -> None:
+    """Of 300 programs, for bools that are all true, all false and mixed."""
+    random = np.random.default_rng(2)
+    known = 0
+    for seed in random.integers(0, 2**31, 300):
+        module = gradir.trace(
+            lambda b, seed=seed: random_bools(np.random.default_rng(seed), b), np.ones((3, 4), bool)
+        )
+        [name] = module.functions
+        [function] = [op for op in module.op.walk() if op.name == "func.func"]
+        [mask] = function.body.block.last_op.operands
+        given = [np.ones((3, 4), bool), np.zeros((3, 4), bool), random.random((3, 4)) < 0.5]
+        found = [gradir.interpret(module, name, b)[0] for b in given]
+        assert not are_true(mask) or all(each.all() for each in found), str(module)
+        for axes in ((), (0,), (1,), (0, 1)):
+            is_known = is_each_line_true(mask, axes)
+            known += is_known
+            assert not is_known or all(each.any(axis=axes).all() for each in found), str(module)
+    assert known > 100

@@ -10,23 +10,26 @@ from collections.abc import Collection
 from math import prod
 from typing import Any
 
-from xdsl.dialects.builtin import i1
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, i1
 from xdsl.ir import Operation, SSAValue
 
 from gradir.dialects.array.comparison import AstypeOp, GreaterOp, LogicalAndOp, LogicalOrOp
 from gradir.dialects.array.creation import ConstantOp, CreationOp, FullOp
 from gradir.dialects.array.indexing import IndexingOp
-from gradir.dialects.array.movement import FlipOp, MovementOp
+from gradir.dialects.array.movement import BroadcastToOp, FlipOp, MovementOp
 from gradir.dialects.array.slicing import SliceOp
 from gradir.dialects.array.statistics import AnyOp
 from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.base.lazy_numpy import np
-from gradir.dialects.base.shapes import element_of, is_static, is_tensor, shape_of
+from gradir.dialects.base.shapes import element_of, is_static, is_tensor, shape_of, tensor
+from gradir.dialects.base.value import Emitter, Value
 from gradir.dialects.building.kinds import ElementwiseOp
 
-# Deeper trees of ops, and larger constants, are not looked into.
-_DEEPEST = 8
+# Deeper trees of ops than these, and larger constants, are not looked into.
+_DEEPEST, _DEEPEST_CONSTANT = 8, 50
 _MOST_ELEMENTS = 1 << 20
+_MOST_WRITTEN = 1 << 12
+"""The elements of a constant that is made."""
 
 
 def are_true(bools: SSAValue, deep: int = _DEEPEST) -> bool:
@@ -58,6 +61,31 @@ def is_each_line_true(bools: SSAValue, axes: Collection[int]) -> bool:
     return constant is not None and bool(constant.any(axis=tuple(axes)).all())
 
 
+def known_lines(bools: Value, axes: Collection[int]) -> Value | None:
+    """Whether one is true along axes, which stay with extent 1, as a constant; None if unknown."""
+    shape = [1 if d in axes else n for d, n in enumerate(bools.shape)]
+    if is_each_line_true(bools.ssa, axes):
+        return bools.emitter.value(bools.emitter.insert(FullOp.fill(1, tensor(shape, i1))).y)
+    constant = constant_of(bools.ssa)
+    if constant is None:
+        return None
+    return _constant_bools(constant.any(axis=tuple(axes), keepdims=True), bools.emitter)
+
+
+def _constant_bools(array: Any, emitter: Emitter) -> Value | None:
+    """The constant, whose equal parts along an axis are written once; None where it is long."""
+    part = array
+    for axis in range(array.ndim):
+        first = part.take([0], axis)
+        part = first if (part == first).all() else part
+    if part.size > _MOST_WRITTEN:
+        return None
+    type_ = tensor(part.shape, i1)
+    dense = DenseIntOrFPElementsAttr.from_list(type_, part.astype(int).ravel().tolist())
+    op = emitter.insert(ConstantOp.create(result_types=[type_], attributes={"value": dense}))
+    return BroadcastToOp.on(emitter.value(op.y), type=tensor(array.shape, i1))
+
+
 def _is_each_line_counted(bools: SSAValue, axes: Collection[int]) -> bool:
     """Whether they are the places at which an op adds something, and it adds to each line."""
     match bools.owner:
@@ -79,19 +107,24 @@ def _is_zero(numbers: SSAValue) -> bool:
     return isinstance(numbers.owner, FullOp) and numbers.owner.whole == 0
 
 
-def constant_of(value: SSAValue, deep: int = _DEEPEST) -> Any:
+def constant_of(value: SSAValue) -> Any:
     """The NumPy array that a tensor always is; None where that is not known, or it is large."""
-    op = value.owner
-    if not (isinstance(op, TensorOp) and deep and _is_small(value) and _is_read_through(op)):
-        return None
-    operands: list[Any] = []
-    for each in op.operands:
-        constant = constant_of(each, deep - 1)
-        if constant is None:
-            return None
-        operands.append(constant)
     with np.errstate(all="ignore"):
-        return np.asarray(op.numpy(*operands))
+        return _constant(value, {}, _DEEPEST_CONSTANT)
+
+
+def _constant(value: SSAValue, found: dict[SSAValue, Any], deep: int) -> Any:
+    if value not in found:
+        op, operands = value.owner, list[Any]()
+        found[value] = None
+        if not (isinstance(op, TensorOp) and deep and _is_small(value) and _is_read_through(op)):
+            return None
+        for each in op.operands:
+            operands.append(_constant(each, found, deep - 1))
+            if operands[-1] is None:
+                return None
+        found[value] = np.asarray(op.numpy(*operands))
+    return found[value]
 
 
 def _is_small(value: SSAValue) -> bool:

@@ -7,10 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Sequence
 
-from xdsl.dialects.builtin import i1
-
-from gradir.dialects.array.creation import FullOp
-from gradir.dialects.array.known_bools import is_each_line_true
+from gradir.dialects.array.known_bools import known_lines
 from gradir.dialects.array.movement import BroadcastToOp, PermuteDimsOp, reshaped
 from gradir.dialects.array.statistics import AnyOp
 from gradir.dialects.base.shapes import tensor
@@ -22,8 +19,8 @@ def any_along(bools: Value, axes: Collection[int]) -> Value:
     if not axes:
         return bools
     shape = [1 if d in axes else n for d, n in enumerate(bools.shape)]
-    if is_each_line_true(bools.ssa, axes):
-        return bools.emitter.value(bools.emitter.insert(FullOp.fill(1, tensor(shape, i1))).y)
+    if (known := known_lines(bools, axes)) is not None:
+        return known
     # repeated bools are reduced once
     match bools.ssa.owner:
         case BroadcastToOp() as op:

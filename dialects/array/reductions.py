@@ -169,12 +169,13 @@ class SumOp(ReductionOp):
         return [self.spread(ct, x)]
 
     def support(self, of: Supports) -> Mask | None:
-        from gradir.dialects.array.statistics import AnyOp
+        from gradir.dialects.array.lines import any_along
+        from gradir.dialects.array.movement import reshaped
 
-        mask = of.of(self.x)
+        mask, shape = of.of(self.x), shape_of(self.y.type)
         if mask is None or mask is NOWHERE:
             return mask
-        return mask.then(lambda m: AnyOp.on(m, **self.attributes))
+        return mask.then(lambda bools: reshaped(any_along(bools, self.axes), shape))
 
     def simplify(self, x: Value) -> Value | None:
         return x if not self.axes and self.y.type == x.type else None

@@ -257,10 +257,9 @@ class _Reached:
         self.op, self.masks, self.emitter = op, masks, emitter
 
     def of(self, place: int) -> Value | None:
-        """The bools for the operand at a place; None where they are not known, or all true."""
+        """The bools for the operand at a place; None where they are not known."""
         bools = [None if mask is None else mask.on(self.emitter) for mask in self.masks]
-        found = self._of_one(place, bools) or self.op.reached(place, bools)
-        return None if found is None or are_true(found.ssa) else found
+        return self._of_one(place, bools) or self.op.reached(place, bools)
 
     def _of_one(self, place: int, bools: Sequence[Value | None]) -> Value | None:
         """Where one bool stands for all of the only result."""
@@ -279,7 +278,8 @@ def _is_linear(op: TensorOp) -> bool:
 
 
 def _kept(x: Value, mask: Value | None) -> Value:
-    return x if mask is None else gated(x, mask, x.full(0))
+    """x where a mask is true, else 0."""
+    return x if mask is None or are_true(mask.ssa) else gated(x, mask, x.full(0))
 
 
 def _replace_behind(before: Operation | None, ct: Value, inner: SSAValue) -> None:

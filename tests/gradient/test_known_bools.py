@@ -87,6 +87,22 @@ def test_gates_are_where_rows_may_be_left_out(name: str) -> None:
     gradir.testing.check_grads(lambda w, x: loss(w, x, T), (W, X), order=2 if name in SECOND else 1)
 
 
+def test_constant_masks_are_evaluated() -> None:
+    """Layers with causal masks before a loss of all places but the last: no bool is computed."""
+
+    def layer(w: Any, x: Any) -> Any:
+        x = normal(x)
+        return x + nn.softmax(gnp.where(CAUSAL, x @ x.T, -np.inf)) @ gnp.tanh(x @ w)
+
+    def loss(w: Any, x: Any, t: Any) -> Any:
+        return nn.log_softmax(layer(w, layer(w, x))[:-1])[np.arange(7), t[1:]].sum()
+
+    module = str(gradir.trace(gradir.grad(loss, argnums=(0, 1)), W, X, T))
+    assert "array.any" not in module and "array.logical" not in module
+    assert "array.constant {value = dense<[[true], [true]" in module and "grad.gate" in module
+    gradir.testing.check_grads(lambda w, x: loss(w, x, T), (W, X), order=1)
+
+
 @pytest.mark.parametrize("name", [name for name in PARTS if name != "rows that data choose"])
 def test_rows_that_are_left_out_stay_0(name: str) -> None:
     """A constant row has no norm: nan there would be in all of the weights' gradient."""

@@ -8,6 +8,7 @@ fn = gradir.compile(module.gradient("f", mode="vjp"), "f_vjp")
 
 import sys
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.2.0"
@@ -260,7 +261,8 @@ def _imported(name: str) -> Any:
 
 def _in_a_module(name: str) -> str | None:
     """Where a module of gradir has a name: `gradir.numpy.zeros`."""
-    if name.startswith("_"):
+    # `from gradir import registry` asks for a module so, before it is imported
+    if name.startswith("_") or find_spec(f"gradir.{name}") is not None:
         return None
     for module in ("numpy", "nn", "optim", "tree"):
         if name in import_module(f"gradir.{module}").__all__:

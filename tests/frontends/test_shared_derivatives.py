@@ -7,7 +7,7 @@ import math
 import weakref
 from collections.abc import Callable, Iterator
 from types import ModuleType, SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -209,7 +209,9 @@ def test_settings(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_options_that_are_equal_by_chance_and_that_may_change() -> None:
-    assert gradir.grad(uses_a_global, 0) is not gradir.grad(uses_a_global, False)
+    assert gradir.grad(uses_a_global, has_aux=cast(Any, 0)) is not gradir.grad(
+        uses_a_global, has_aux=False
+    )
 
     def asked(tree: Any) -> str:
         return "write"

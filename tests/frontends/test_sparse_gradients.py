@@ -240,7 +240,7 @@ def test_what_cannot_be_slices():
         gradir.grad(lambda t, x: t * x, sparse_argnums=1)(1.0, 1.0)
     with pytest.raises(TraceError, match=r"t has no rows, got float64\[\]|t has no rows"):
         gradir.grad(lambda t: t * t, sparse_argnums=0)(1.0)
-    with pytest.raises(TraceError, match="argnums: expected numbers in"):
+    with pytest.raises(TraceError, match="argnums: no argument 3: the call has 1 argument"):
         gradir.grad(lambda t: t * t, sparse_argnums=3)(1.0)
 
 

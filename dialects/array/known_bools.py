@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from math import prod
-from typing import Any
+from typing import Any, cast
 
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, i1
 from xdsl.ir import Operation, SSAValue
@@ -81,7 +81,8 @@ def _constant_bools(array: Any, emitter: Emitter) -> Value | None:
     if part.size > _MOST_WRITTEN:
         return None
     type_ = tensor(part.shape, i1)
-    dense = DenseIntOrFPElementsAttr.from_list(type_, part.astype(int).ravel().tolist())
+    numbers: list[int] = part.astype(int).ravel().tolist()
+    dense = DenseIntOrFPElementsAttr.from_list(cast(Any, type_), numbers)
     op = emitter.insert(ConstantOp.create(result_types=[type_], attributes={"value": dense}))
     return BroadcastToOp.on(emitter.value(op.y), type=tensor(array.shape, i1))
 

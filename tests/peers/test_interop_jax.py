@@ -232,6 +232,17 @@ def test_programs_hold_for_all_indices(monkeypatch: pytest.MonkeyPatch) -> None:
             np.testing.assert_allclose(one, other, 1e-6, 1e-6)
 
 
+def test_places_outside_have_no_gradient() -> None:
+    """Also where the cotangent of their nan is nan."""
+
+    def loss(x: Any, at: Any) -> Any:
+        return jnp.sum(jnp.take(x, at, mode="fill") ** 2)
+
+    x, at = np.array([1, 2, 3], "f4"), np.array([0, 5, 1])
+    ours = gradir.grad(gradir.interop.jax.differentiable(loss))(x, at)
+    np.testing.assert_array_equal(ours, jax.grad(loss)(x, at))
+
+
 def test_threads() -> None:
     f, start = wrap(lambda x: gnp.sum(gnp.tanh(x) * x)), Barrier(8)
 

@@ -15,7 +15,7 @@ import numpy as np
 from xdsl.dialects.builtin import i64
 
 import gradir.frontends.functions.numpy as gnp
-from gradir.dialects.base.shapes import is_bool, is_float
+from gradir.dialects.base.shapes import is_bool
 from gradir.frontends.functions.array_ops import op
 from gradir.frontends.functions.promotion import converted, spread
 from gradir.frontends.imported.jax_rules.reductions import greatest, least
@@ -180,12 +180,6 @@ def _filled(made: Any, places: _Places, fill: Any) -> Any:
         special = greatest(kind) if is_unsigned or is_bool(kind) else least(kind)
         fill = np.nan if made.dtype.kind not in "iub" else special
     valid = gnp.reshape(places.valid, [*places.batch, *[1] * (made.ndim - len(places.batch))])
-    if is_float(kind) and np.isnan(fill):
-        # a choice, or a product with bools as numbers, would gate all cotangents that come of this
-        # one; where the result is nan, as in JAX, no gate is worth that
-        rest = gnp.where(valid, converted(-0.0, kind), converted(fill, kind))
-        share = 1 - gnp.astype(op.logical_not(valid), made.dtype)
-        return made * gnp.broadcast_to(share, made.shape) + rest
     return gnp.where(valid, made, converted(fill, kind))
 
 

@@ -63,28 +63,31 @@ def is_each_line_true(bools: SSAValue, axes: Collection[int]) -> bool:
 
 def known_lines(bools: Value, axes: Collection[int]) -> Value | None:
     """Whether one is true along axes, which stay with extent 1, as a constant; None if unknown."""
-    shape = [1 if d in axes else n for d, n in enumerate(bools.shape)]
-    if is_each_line_true(bools.ssa, axes):
-        return bools.emitter.value(bools.emitter.insert(FullOp.fill(1, tensor(shape, i1))).y)
     constant = constant_of(bools.ssa)
-    if constant is None:
+    if constant is not None:
+        lines = constant.any(axis=tuple(axes), keepdims=True)
+    elif is_each_line_true(bools.ssa, axes):
+        lines = np.ones([1 if d in axes else n for d, n in enumerate(bools.shape)], bool)
+    else:
         return None
-    return _constant_bools(constant.any(axis=tuple(axes), keepdims=True), bools.emitter)
+    return _constant_bools(lines, bools.emitter)
 
 
 def _constant_bools(array: Any, emitter: Emitter) -> Value | None:
     """The constant, whose equal parts along an axis are written once; None where it is long."""
-    part = array
+    part, type_ = array, tensor(array.shape, i1)
     for axis in range(array.ndim):
         first = part.take([0], axis)
         part = first if (part == first).all() else part
+    if part.size == 1:
+        return emitter.value(emitter.insert(FullOp.fill(part.item(), type_)).y)
     if part.size > _MOST_WRITTEN:
         return None
-    type_ = tensor(part.shape, i1)
+    small = tensor(part.shape, i1)
     numbers: list[int] = part.astype(int).ravel().tolist()
-    dense = DenseIntOrFPElementsAttr.from_list(cast(Any, type_), numbers)
-    op = emitter.insert(ConstantOp.create(result_types=[type_], attributes={"value": dense}))
-    return BroadcastToOp.on(emitter.value(op.y), type=tensor(array.shape, i1))
+    dense = DenseIntOrFPElementsAttr.from_list(cast(Any, small), numbers)
+    op = emitter.insert(ConstantOp.create(result_types=[small], attributes={"value": dense}))
+    return BroadcastToOp.on(emitter.value(op.y), type=type_)
 
 
 def _is_each_line_counted(bools: SSAValue, axes: Collection[int]) -> bool:
@@ -109,7 +112,7 @@ def _is_zero(numbers: SSAValue) -> bool:
 
 
 def constant_of(value: SSAValue) -> Any:
-    """The NumPy array that a tensor always is; None where that is not known, or it is large."""
+    """The NumPy array that a tensor always is; None where that is unknown, it is large or empty."""
     with np.errstate(all="ignore"):
         return _constant(value, {}, _DEEPEST_CONSTANT)
 
@@ -130,7 +133,7 @@ def _constant(value: SSAValue, found: dict[SSAValue, Any], deep: int) -> Any:
 
 def _is_small(value: SSAValue) -> bool:
     type_ = value.type
-    return is_tensor(type_) and is_static(type_) and prod(shape_of(type_)) <= _MOST_ELEMENTS
+    return is_tensor(type_) and is_static(type_) and 0 < prod(shape_of(type_)) <= _MOST_ELEMENTS
 
 
 def _is_read_through(op: Operation) -> bool:

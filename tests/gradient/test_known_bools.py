@@ -112,6 +112,16 @@ def test_rows_that_are_left_out_stay_0(name: str) -> None:
     assert np.isfinite(by_w).all() and np.isfinite(by_x).all() and not by_x[7].any()
 
 
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0), (1, 1)])
+def test_masks_of_nothing(shape: tuple[int, int]) -> None:
+    mask = np.tril(np.ones(shape, bool))
+
+    def loss(x: Any) -> Any:
+        return nn.softmax(gnp.where(mask, normal(x + 1), -np.inf))[:, :1].sum()
+
+    assert gradir.grad(loss)(np.zeros(shape)).shape == shape
+
+
 # One op that adds ones at places, and what is known of the places.
 
 SCATTER = """

@@ -20,7 +20,9 @@ R = TypeVar("R")
 C = TypeVar("C")
 
 
-def known_arguments(function: Callable[P, R]) -> Callable[P, R]:
+def known_arguments(
+    function: Callable[P, R], refuse: Callable[[str], Exception] = ArgumentTypeError
+) -> Callable[P, R]:
     """A function whose unknown and missing arguments are refused with the known ones."""
 
     @wraps(function)
@@ -28,7 +30,7 @@ def known_arguments(function: Callable[P, R]) -> Callable[P, R]:
         try:
             return function(*args, **kwargs)
         except TypeError as error:
-            refuse_wrong_call(error, function, args, kwargs)
+            refuse_wrong_call(error, function, args, kwargs, refuse)
             raise
 
     return call
@@ -45,7 +47,7 @@ def refuse_wrong_call(
     function: Callable[..., Any],
     given: tuple[Any, ...],
     named: dict[str, Any],
-    refuse: Callable[[str], Exception] = ArgumentTypeError,
+    refuse: Callable[[str], Exception],
 ) -> None:
     """Raise the error of a call with arguments that the function does not take, if it is one."""
     wrong = "" if isinstance(error, GradirError) else wrong_call(function, given, named)

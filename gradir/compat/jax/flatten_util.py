@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import accumulate
 from math import prod
 from typing import Any
 
@@ -16,7 +17,7 @@ def ravel_pytree(pytree: Any) -> tuple[Any, Callable[[Any], Any]]:
     leaves, structure = tree.flatten(pytree)
     shapes = [gnp.shape(leaf) for leaf in leaves]
     dtypes = [gnp.result_type(leaf) for leaf in leaves]
-    ends = [sum(map(prod, shapes[: k + 1])) for k in range(len(shapes))]
+    ends = list(accumulate(map(prod, shapes)))
 
     def unravel(flat: Any) -> Any:
         parts = zip(ends, shapes, dtypes, strict=True)

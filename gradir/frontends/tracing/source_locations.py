@@ -23,7 +23,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 import numpy as np
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, LocationAttr, StringAttr, UnknownLoc
 
-from gradir.argument_checks import refuse_wrong_call
+from gradir.argument_checks import known_arguments, refuse_wrong_call
 from gradir.diagnostics import Sources, diagnostic_of, render
 from gradir.dialects.base.diagnostics import LocatedError
 from gradir.errors import ArgumentError, ArgumentTypeError, GradirError, TraceError, gradir_errors
@@ -103,17 +103,8 @@ def public(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def named_options(function: Callable[P, R]) -> Callable[P, R]:
-    """A function whose unknown arguments are refused with the known ones, at the call."""
-
-    @wraps(function)
-    def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        try:
-            return function(*args, **kwargs)
-        except TypeError as error:
-            refuse_wrong_call(error, function, args, kwargs, _refused_call)
-            raise
-
-    return call
+    """A function whose wrong arguments are refused at the user's line, with the known ones."""
+    return known_arguments(function, _refused_call)
 
 
 def _refused_call(wrong: str) -> ArgumentTypeError:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from math import prod
-from typing import Any, cast
+from typing import Any, TypeGuard, cast
 
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, i1
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from gradir.dialects.array.comparison import AstypeOp, GreaterOp, LogicalAndOp, LogicalOrOp
 from gradir.dialects.array.creation import ConstantOp, CreationOp, FullOp
@@ -25,8 +25,9 @@ from gradir.dialects.base.shapes import element_of, is_static, is_tensor, shape_
 from gradir.dialects.base.value import Emitter, Value
 from gradir.dialects.building.kinds import ElementwiseOp
 
-# Deeper trees of ops than these, and larger constants, are not looked into.
-_DEEPEST, _DEEPEST_CONSTANT = 8, 50
+# Deeper trees of ops, and constants of more ops or elements, are not looked into.
+_DEEPEST = 8
+_MOST_OPS = 100
 _MOST_ELEMENTS = 1 << 20
 _MOST_WRITTEN = 1 << 12
 """The elements of a constant that is made."""
@@ -113,22 +114,31 @@ def _is_zero(numbers: SSAValue) -> bool:
 
 def constant_of(value: SSAValue) -> Any:
     """The NumPy array that a tensor always is; None where that is unknown, it is large or empty."""
+    ops = _constant_ops(value)
+    if ops is None:
+        return None
+    found: dict[SSAValue, Any] = {}
     with np.errstate(all="ignore"):
-        return _constant(value, {}, _DEEPEST_CONSTANT)
-
-
-def _constant(value: SSAValue, found: dict[SSAValue, Any], deep: int) -> Any:
-    if value not in found:
-        op, operands = value.owner, list[Any]()
-        found[value] = None
-        if not (isinstance(op, TensorOp) and deep and _is_small(value) and _is_read_through(op)):
-            return None
-        for each in op.operands:
-            operands.append(_constant(each, found, deep - 1))
-            if operands[-1] is None:
-                return None
-        found[value] = np.asarray(op.numpy(*operands))
+        for op in ops:
+            found[op.results[0]] = np.asarray(op.numpy(*(found[each] for each in op.operands)))
     return found[value]
+
+
+def _constant_ops(value: SSAValue) -> list[TensorOp] | None:
+    """The ops that make a constant, in an order in which they can run; None if it is none."""
+    stack: list[SSAValue | TensorOp] = [value]
+    order, seen = list[TensorOp](), set[SSAValue]()
+    while stack:
+        item = stack.pop()
+        if isinstance(item, TensorOp):
+            order.append(item)
+        elif item not in seen:
+            op = item.owner
+            if len(seen) == _MOST_OPS or not (_is_small(item) and _is_read_through(op)):
+                return None
+            seen.add(item)
+            stack += [op, *op.operands]
+    return order
 
 
 def _is_small(value: SSAValue) -> bool:
@@ -136,8 +146,10 @@ def _is_small(value: SSAValue) -> bool:
     return is_tensor(type_) and is_static(type_) and 0 < prod(shape_of(type_)) <= _MOST_ELEMENTS
 
 
-def _is_read_through(op: Operation) -> bool:
+def _is_read_through(op: Operation | Block) -> TypeGuard[TensorOp]:
     """Whether an op's value is quickly found."""
+    if not isinstance(op, TensorOp):
+        return False
     return isinstance(op, ConstantOp | CreationOp | ElementwiseOp | MovementOp) or op.name in _MORE
 
 

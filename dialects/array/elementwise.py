@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cmath import isfinite
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import pi, sqrt
 from typing import Any, ClassVar
 
@@ -28,11 +28,13 @@ from gradir.dialects.base.shapes import (
 )
 from gradir.dialects.base.value import Scalar, Value
 from gradir.dialects.building import body as b
+from gradir.dialects.building import points
 from gradir.dialects.building.gate import by_convention, gated, inside, zero_or_nan
 from gradir.dialects.building.kinds import (
     BinaryOp,
     UnaryOp,
 )
+from gradir.dialects.building.points import TanhAtOp, TanhPointOp, through_point
 from gradir.dialects.building.slopes import GaussianOp, slope
 
 # Unary.
@@ -265,17 +267,26 @@ class CosOp(UnaryOp):
 
 @irdl_op_definition
 class TanhOp(UnaryOp):
-    """Hyperbolic tangent.   vjp: ct * (1 - y * y)"""
+    """Hyperbolic tangent.   vjp: ct * (1 - y * y)
+
+    Differentiation reads it off a point (grad.tanh_point), whose slope keeps its digits, of f32 and
+    f64; but not where a loop hands on the result, which its tape has anyway.
+    """
 
     name = "array.tanh"
     COMPLEX: ClassVar[bool] = True
-    NUMPY: ClassVar[str] = "tanh"
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
         return [ct * (1 - y * y)]
 
+    def apart(self) -> Callable[..., Value] | None:
+        return through_point(self.x, self.y, TanhPointOp, TanhAtOp)
+
     def body(self, x: Scalar) -> Scalar:
         return b.tanh(x)
+
+    def numpy(self, x: Any) -> Any:
+        return np.tanh(x) if x.dtype.kind == "c" else points.tanh(x)
 
 
 @irdl_op_definition

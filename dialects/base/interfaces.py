@@ -77,6 +77,9 @@ class TensorOp(IRDLOperation, ABC):
     READS_PART: ClassVar[bool] = False
     # Differentiation decomposes the op first.
     IS_TAKEN_APART: ClassVar[bool] = False
+    # The result is read off the operand, which is as large or smaller, at little cost: derivatives
+    # keep the operand alone.
+    IS_READ_OFF: ClassVar[bool] = False
     # Results that get no cotangent, and that only derivatives read: frontends do not return them.
     HIDDEN: ClassVar[tuple[int, ...]] = ()
     # Bools that cost more to compute than to pack: derivatives keep them as bits.
@@ -298,6 +301,11 @@ class TensorOp(IRDLOperation, ABC):
     @classmethod
     def has_decomposition(cls) -> bool:
         return cls.decompose is not TensorOp.decompose
+
+    def apart(self) -> Callable[..., Value | Sequence[Value]] | None:
+        """The same value by the ops that differentiation puts in the op's place; None to let it
+        stay."""
+        return self.decompose if self.IS_TAKEN_APART else None
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         """Emit loop nests for the op on lowered operands; returns its results."""

@@ -45,6 +45,7 @@ _SIMPLIFICATIONS: dict[type[Operation], Simplification] = {}
 _WRITES_INTO: dict[type[Operation], int] = {}
 _ADDITIONS: dict[type[Operation], Addition] = {}
 _DECOMPOSITIONS: dict[type[Operation], Decomposition] = {}
+_APART: dict[type[Operation], Callable[[Any], Decomposition | None]] = {}
 _MEANINGS: dict[type[Operation], Callable[..., Any]] = {}
 # Ops with a rule of another package, whose code a program does not tell.
 _OF_PLUGINS: set[type[Operation]] = set()
@@ -161,6 +162,13 @@ def register_decomposition(op_class: type[Operation], function: Decomposition) -
     _DECOMPOSITIONS[op_class] = function
 
 
+def register_apart(
+    op_class: type[Operation], function: Callable[[Any], Decomposition | None]
+) -> None:
+    """Give an op of another dialect an `apart`, as a TensorOp has it: `function(op)`."""
+    _APART[op_class] = function
+
+
 def register_meaning(op_class: type[Operation], function: Callable[..., Any]) -> None:
     """Give an op of another dialect its `numpy`: `function(op, *arrays)`."""
     _MEANINGS[op_class] = function
@@ -182,6 +190,14 @@ def decomposition(op: Operation) -> Decomposition | None:
         return op.decompose if op.has_decomposition() else None
     function = _DECOMPOSITIONS.get(type(op))
     return None if function is None else partial(function, op)
+
+
+def apart(op: Operation) -> Decomposition | None:
+    """The ops that differentiation puts in the place of `op`; None to let it stay."""
+    if isinstance(op, TensorOp):
+        return op.apart()
+    function = _APART.get(type(op))
+    return None if function is None else function(op)
 
 
 def meaning(op: Operation) -> Callable[..., Any] | None:

@@ -59,7 +59,7 @@ def slope(kind: type[SlopeOp], x: Value, **attributes: Any) -> Value:
 class SoftplusSlopeOp(SlopeOp):
     """1 / (1 + exp(-x)), the derivative of softplus.   vjp: ct * sigmoid_slope(x)
 
-    nn.sigmoid has the same values, and a derivative made of its result, which costs no exponential.
+    nn.sigmoid is the same function; its derivatives keep a point (points.py) in place of x.
     """
 
     name = "grad.softplus_slope"

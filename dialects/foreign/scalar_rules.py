@@ -24,6 +24,7 @@ from gradir.dialects.base.elementwise_arith import FORMS, made
 from gradir.dialects.base.interfaces import Cotangents
 from gradir.dialects.base.op_rules import (
     VjpRule,
+    register_apart,
     register_elementwise,
     register_inactive,
     register_selected_operand,
@@ -37,6 +38,14 @@ from gradir.dialects.base.support import NOWHERE, Mask, Supports
 from gradir.dialects.base.value import Elements, Scalar, Value
 from gradir.dialects.building import body as b
 from gradir.dialects.building.gate import by_convention, gated, inside, unless_nan
+from gradir.dialects.building.points import (
+    HalfTanhAtOp,
+    SigmoidSlopeAtOp,
+    TanhAtOp,
+    TanhPointOp,
+    TanhSlopeAtOp,
+    through_point,
+)
 from gradir.dialects.building.slopes import (
     AtanSlopeOp,
     GaussianOp,
@@ -107,6 +116,16 @@ UNARY: dict[type[Operation], Unary] = {
     special.ErfcOp: lambda ct, y, x: -(ct * (2 / sqrt(pi) * slope(GaussianOp, x))),
     special.NormalCdfOp: lambda ct, y, x: ct * slope(NormalDensityOp, x),
     special.NormalDensityOp: lambda ct, y, x: ct * -(x * y),
+    special.SigmoidOp: lambda ct, y, x: ct * (y * (1 - y)),
+    special.SigmoidSlopeOp: lambda ct, y, x: ct * -(b.tanh(x * 0.5) * y),
+    special.TanhSlopeOp: lambda ct, y, x: ct * (-2 * b.tanh(x) * y),
+    special.TanhPointOp: lambda ct, y, x: ct,
+    special.TanhAtOp: lambda ct, y, x: ct * slope(TanhSlopeAtOp, x),
+    special.TanhSlopeAtOp: lambda ct, y, x: ct * (-2 * slope(TanhAtOp, x) * y),
+    special.SigmoidPointOp: lambda ct, y, x: ct,
+    special.SigmoidAtOp: lambda ct, y, x: ct * slope(SigmoidSlopeAtOp, x),
+    special.SigmoidSlopeAtOp: lambda ct, y, x: ct * -(slope(HalfTanhAtOp, x) * y),
+    special.HalfTanhAtOp: lambda ct, y, x: ct * (2 * slope(SigmoidSlopeAtOp, x)),
     math.ErfOp: lambda ct, y, x: ct * (2 / sqrt(pi) * slope(GaussianOp, x)),
 }
 
@@ -324,6 +343,14 @@ def _beside_finite_factor(op: Operation) -> Sequence[SSAValue] | None:
     return [one for one, factor in ((x, y), (y, x)) if is_known_finite(factor)] or None
 
 
+def _tanh_apart(op: math.TanhOp) -> Callable[[Value], Value] | None:
+    around = op.parent_op()
+    if around is None or not around.name.startswith(("func.", "scf.", "grad.")):
+        return None  # bodies of linalg ops and of nests hold arith and math ops alone
+    return through_point(op.operand, op.result, TanhPointOp, TanhAtOp)
+
+
+register_apart(math.TanhOp, _tanh_apart)
 for _op, _function in {**UNARY, **BINARY, math.FmaOp: _fma}.items():
     register_vjp(_op, _rule(_function))
 for _op in (arith.SelectOp, FORMS[arith.SelectOp]):

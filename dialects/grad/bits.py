@@ -94,6 +94,7 @@ class UnpackBitsOp(TensorOp):
     name = "grad.unpack_bits"
     INACTIVE: ClassVar[bool] = True
     KEPT_AS_BITS: ClassVar[bool] = True
+    IS_READ_OFF: ClassVar[bool] = True
 
     bits = operand_def()
     mask = result_def()

@@ -42,7 +42,7 @@ from gradir.dialects.base.slice_type import is_slices
 from gradir.dialects.base.support import NOWHERE, Mask, Supports
 from gradir.dialects.base.value import Emitter, Scalar, Value
 from gradir.dialects.building import body as b
-from gradir.dialects.building import slopes
+from gradir.dialects.building import points, slopes
 from gradir.dialects.building.gate import GateOp
 from gradir.dialects.building.kinds import (
     ElementwiseOp,
@@ -385,6 +385,7 @@ OPS: tuple[type[TensorOp], ...] = (
     AddSlopeOp,
     GateOp,
     *slopes.OPS,
+    *points.OPS,
     StartCheckpointOp,
     EndCheckpointOp,
     BarrierOp,

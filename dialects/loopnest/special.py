@@ -6,6 +6,7 @@ from abc import ABC
 from typing import ClassVar
 
 from xdsl.dialects.builtin import AnyFloatConstr
+from xdsl.dialects.math import TanhOp
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
     IRDLOperation,
@@ -54,6 +55,90 @@ class NormalDensityOp(SpecialOp):
 
 
 @irdl_op_definition
+class SigmoidOp(SpecialOp):
+    """1 / (1 + exp(-x))."""
+
+    name = "loopnest.sigmoid"
+
+
+@irdl_op_definition
+class SigmoidSlopeOp(SpecialOp):
+    """sigmoid'(x)."""
+
+    name = "loopnest.sigmoid_slope"
+
+
+@irdl_op_definition
+class TanhSlopeOp(SpecialOp):
+    """tanh'(x)."""
+
+    name = "loopnest.tanh_slope"
+
+
+@irdl_op_definition
+class SigmoidPointOp(SpecialOp):
+    """sigmoid(x) and 1 - sigmoid(x) in one number, of f32 or f64.
+
+    It is q = tanh(x / 2) where |q| < 1/2. Elsewhere it is s = 1 / (1 + exp(|x|)) with the sign of x
+    and the highest bit of the exponent set, so that its size is 2 or more. nan of nan.
+
+    It stands for x: a cotangent of it is one of x, which the ops that read it count with.
+    """
+
+    name = "loopnest.sigmoid_point"
+
+
+@irdl_op_definition
+class TanhPointOp(SpecialOp):
+    """tanh(x) and 1 - |tanh(x)| in one number, of f32 or f64.
+
+    It is q = tanh(x) where |q| < 1/2, elsewhere 1 - |q| with the sign of x and the highest bit of
+    the exponent, and stands for x, as loopnest.sigmoid_point.
+    """
+
+    name = "loopnest.tanh_point"
+
+
+# From here on tanh'(x) is no normal number of this many bits, and taken for 0.
+POINT_END = {32: 44.36141, 64: 354.8913564466}
+
+
+@irdl_op_definition
+class SigmoidAtOp(SpecialOp):
+    """sigmoid(x) from loopnest.sigmoid_point."""
+
+    name = "loopnest.sigmoid_at"
+
+
+@irdl_op_definition
+class SigmoidSlopeAtOp(SpecialOp):
+    """sigmoid'(x) from loopnest.sigmoid_point."""
+
+    name = "loopnest.sigmoid_slope_at"
+
+
+@irdl_op_definition
+class TanhAtOp(SpecialOp):
+    """tanh(x) from loopnest.tanh_point."""
+
+    name = "loopnest.tanh_at"
+
+
+@irdl_op_definition
+class HalfTanhAtOp(SpecialOp):
+    """tanh(x / 2) from loopnest.sigmoid_point."""
+
+    name = "loopnest.half_tanh_at"
+
+
+@irdl_op_definition
+class TanhSlopeAtOp(SpecialOp):
+    """tanh'(x) from loopnest.tanh_point."""
+
+    name = "loopnest.tanh_slope_at"
+
+
+@irdl_op_definition
 class RemainderOp(IRDLOperation):
     """lhs - rhs * trunc(lhs / rhs), exactly: the remainder of C, with the sign of lhs."""
 
@@ -71,6 +156,17 @@ class RemainderOp(IRDLOperation):
         super().__init__(operands=[lhs, rhs], result_types=[lhs.type])
 
 
+# The functions of x that the ops behind a point of x have, bit for bit: by the kinds of both.
+PAST_POINTS: dict[tuple[type[SpecialOp], type[SpecialOp]], type[SpecialOp | TanhOp]] = {
+    (TanhAtOp, TanhPointOp): TanhOp,
+    (TanhSlopeAtOp, TanhPointOp): TanhSlopeOp,
+    (SigmoidAtOp, SigmoidPointOp): SigmoidOp,
+    (SigmoidSlopeAtOp, SigmoidPointOp): SigmoidSlopeOp,
+}
+
+
 OPS: tuple[type[IRDLOperation], ...] = (
-    ErfcOp, NormalCdfOp, NormalDensityOp, RemainderOp,
+    ErfcOp, NormalCdfOp, NormalDensityOp, SigmoidOp, SigmoidSlopeOp, SigmoidPointOp,
+    SigmoidAtOp, SigmoidSlopeAtOp, HalfTanhAtOp, TanhSlopeOp, TanhPointOp, TanhAtOp, TanhSlopeAtOp,
+    RemainderOp,
 )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import inf, pi, sqrt
 from typing import Any, ClassVar, cast
 
@@ -16,8 +17,10 @@ from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.value import Scalar, Value
 from gradir.dialects.building import body as b
+from gradir.dialects.building import points
 from gradir.dialects.building.gate import gated
 from gradir.dialects.building.kinds import UnaryOp
+from gradir.dialects.building.points import SigmoidAtOp, SigmoidPointOp, through_point
 from gradir.dialects.building.slopes import (
     NormalCdfOp,
     NormalDensityOp,
@@ -57,18 +60,24 @@ class ReluOp(UnaryOp):
 
 @irdl_op_definition
 class SigmoidOp(UnaryOp):
-    """1 / (1 + exp(-x)), without overflow.   vjp: ct * y * (1 - y)"""
+    """1 / (1 + exp(-x)), without overflow.   vjp: ct * y * (1 - y)
+
+    Differentiation reads it off a point (grad.sigmoid_point), as array.tanh.
+    """
 
     name = "nn.sigmoid"
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
         return [ct * (y * (1 - y))]
 
+    def apart(self) -> Callable[..., Value] | None:
+        return through_point(self.x, self.y, SigmoidPointOp, SigmoidAtOp)
+
     def body(self, x: Scalar) -> Scalar:
-        return logistic(x)
+        return b.sigmoid(x)
 
     def numpy(self, x: Any) -> Any:
-        return numpy_logistic(x)
+        return points.sigmoid(x)
 
 
 class ActivationOp(UnaryOp):

@@ -38,7 +38,7 @@ from gradir.dialects.base.shapes import c128, is_bool, is_complex_tensor, is_flo
 from gradir.dialects.base.value import Emitter
 from gradir.dialects.building.kinds import BinaryOp, CompareOp, UnaryOp
 from gradir.passes.batch.vmap import vmap
-from gradir.passes.cleanup.decompose import decompose_block, is_taken_apart
+from gradir.passes.cleanup.decompose import decompose_block, is_taken_apart, taken_apart
 from gradir.passes.verify.verify import verify
 
 ROWS = 3
@@ -140,7 +140,7 @@ def check_closed(case: OpCase) -> None:
     operands = [emitter.value(a) for a in block.args]
     block.add_op(copy := source.clone(dict(zip(source.operands, block.args, strict=True))))
     if is_taken_apart(copy):
-        decompose_block(block)
+        decompose_block(block, taken_apart)
     else:
         cts = [emitter.value(block.insert_arg(r.type, len(block.args))) for r in source.results]
         rule(copy, cts, [emitter.value(r) for r in copy.results], operands)
@@ -238,7 +238,8 @@ def check_special_numbers(cases: Sequence[OpCase]) -> None:
         return
     batch = CompiledTogether()
     for name, element in ELEMENTS.items():
-        if not is_float(element):
+        is_half = is_float(element) and element not in (f64, f32)
+        if not is_float(element) or (is_half and not getattr(op, "TAKES_HALF", True)):
             continue
         numbers = special(element)
         count = 1 if issubclass(op, UnaryOp) else 2

@@ -19,6 +19,7 @@ from gradir.dialects.base.access import Access, Row
 from gradir.dialects.base.diagnostics import LocatedError, location_text
 from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.base.shapes import element_of, is_float, is_unsigned, shape_of
+from gradir.dialects.building import points
 from gradir.dialects.building.slopes import normal_cdf, normal_density
 from gradir.dialects.loopnest.loopnest import (
     CheckIndexOp,
@@ -32,10 +33,20 @@ from gradir.dialects.loopnest.loopnest import (
 )
 from gradir.dialects.loopnest.special import (
     ErfcOp,
+    HalfTanhAtOp,
     NormalCdfOp,
     NormalDensityOp,
     RemainderOp,
+    SigmoidAtOp,
+    SigmoidOp,
+    SigmoidPointOp,
+    SigmoidSlopeAtOp,
+    SigmoidSlopeOp,
     SpecialOp,
+    TanhAtOp,
+    TanhPointOp,
+    TanhSlopeAtOp,
+    TanhSlopeOp,
 )
 from gradir.errors import IndexOutOfRange
 from gradir.interpreter.conversions import as_elements
@@ -49,6 +60,16 @@ _SPECIAL: dict[type[SpecialOp], Callable[[Array], Array]] = {
     ErfcOp: np.vectorize(erfc, otypes=[np.float64]),
     NormalCdfOp: normal_cdf,
     NormalDensityOp: normal_density,
+    SigmoidOp: points.sigmoid,
+    SigmoidSlopeOp: points.sigmoid_slope,
+    TanhSlopeOp: points.tanh_slope,
+    SigmoidPointOp: points.sigmoid_point,
+    SigmoidAtOp: points.sigmoid_at,
+    SigmoidSlopeAtOp: points.sigmoid_slope_at,
+    TanhPointOp: points.tanh_point,
+    TanhAtOp: points.tanh_at,
+    HalfTanhAtOp: points.half_tanh_at,
+    TanhSlopeAtOp: points.tanh_slope_at,
 }
 
 

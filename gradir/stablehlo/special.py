@@ -20,6 +20,7 @@ from gradir.codegen.vector_math.error_function import (
     SQRT_HALF,
 )
 from gradir.dialects.base.shapes import byte_size
+from gradir.dialects.loopnest.special import POINT_END
 from gradir.stablehlo.values import Hlo, bitcast, convert, select, unsigned
 
 LN_2 = log(2.0)
@@ -107,6 +108,77 @@ def normal_density(x: Hlo) -> Hlo:
     return exponential(x * x * -0.5) * INVERSE_ROOT_2_PI
 
 
+def sigmoid(x: Hlo) -> Hlo:
+    return x.emit("logistic")
+
+
+def sigmoid_point(x: Hlo) -> Hlo:
+    """The bits of loopnest.sigmoid_point."""
+    power = exponential(-absolute(x))
+    near = power > 1 / 3
+    rest = -(-absolute(x)).emit("exponential_minus_one")
+    return _point(near, select(near, rest, power) / (power + 1.0), x)
+
+
+def tanh_point(x: Hlo) -> Hlo:
+    """The bits of loopnest.tanh_point."""
+    end = POINT_END[_bits(x)]
+    half = (_at_most(absolute(x), end) * 2.0).emit("exponential_minus_one") * 0.5
+    near = half < 1.0
+    part = select(near, half, x.full(1.0)) / (half + 1.0)
+    return _point(near, select(absolute(x) > end, x.full(0.0), part), x)
+
+
+def _point(near: Hlo, part: Hlo, x: Hlo) -> Hlo:
+    """A part, with a flag where it is not near, and the sign of x."""
+    bits = 8 * byte_size(x.element)
+    pattern = bitcast(part, unsigned(IntegerType(bits)))
+    flagged = bitcast(pattern.emit("or", pattern.full(1 << (bits - 2))), x.element)
+    return with_sign_of(select(near, part, flagged), x)
+
+
+def _flagged_part(point: Hlo) -> tuple[Hlo, Hlo]:
+    """Whether the part of a point is flagged, and then the part; elsewhere any number."""
+    bits = 8 * byte_size(point.element)
+    pattern = bitcast(point, unsigned(IntegerType(bits)))
+    part = bitcast(pattern.emit("and", pattern.full((1 << (bits - 2)) - 1)), point.element)
+    return absolute(point) > 1.0, part
+
+
+def tanh_at(point: Hlo) -> Hlo:
+    far, rest = _flagged_part(point)
+    return select(far, with_sign_of(1.0 - rest, point), point)
+
+
+def half_tanh_at(point: Hlo) -> Hlo:
+    far, share = _flagged_part(point)
+    return select(far, with_sign_of(1.0 - share * 2.0, point), point)
+
+
+def tanh_slope_at(point: Hlo) -> Hlo:
+    far, rest = _flagged_part(point)
+    return select(far, rest * (2.0 - rest), 1.0 - point * point)
+
+
+def sigmoid_at(point: Hlo) -> Hlo:
+    far, share = _flagged_part(point)
+    low = select(far, share, (1.0 - absolute(point)) * 0.5)
+    return select(point < 0.0, low, 1.0 - low)
+
+
+def sigmoid_slope_at(point: Hlo) -> Hlo:
+    far, share = _flagged_part(point)
+    return select(far, share * (1.0 - share), (1.0 - point * point) * 0.25)
+
+
+def tanh_slope(x: Hlo) -> Hlo:
+    return tanh_slope_at(tanh_point(x))
+
+
+def sigmoid_slope(x: Hlo) -> Hlo:
+    return sigmoid_slope_at(sigmoid_point(x))
+
+
 def asin(x: Hlo) -> Hlo:
     return x.emit("atan2", square_root((1.0 - x) * (1.0 + x)))
 
@@ -177,6 +249,16 @@ UNARY: dict[str, Callable[[Hlo], Hlo]] = {
     "loopnest.erfc": erfc,
     "loopnest.normal_cdf": normal_cdf,
     "loopnest.normal_density": normal_density,
+    "loopnest.sigmoid": sigmoid,
+    "loopnest.sigmoid_slope": sigmoid_slope,
+    "loopnest.sigmoid_point": sigmoid_point,
+    "loopnest.sigmoid_at": sigmoid_at,
+    "loopnest.sigmoid_slope_at": sigmoid_slope_at,
+    "loopnest.half_tanh_at": half_tanh_at,
+    "loopnest.tanh_slope": tanh_slope,
+    "loopnest.tanh_point": tanh_point,
+    "loopnest.tanh_at": tanh_at,
+    "loopnest.tanh_slope_at": tanh_slope_at,
     "math.asin": asin,
     "math.acos": acos,
     "math.atan": atan,

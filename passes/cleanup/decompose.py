@@ -12,7 +12,7 @@ from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 
 from gradir.dialects.base.interfaces import TensorOp
-from gradir.dialects.base.op_rules import Decomposition, decomposition, is_inactive, vjp_rule
+from gradir.dialects.base.op_rules import Decomposition, apart, decomposition, is_inactive, vjp_rule
 from gradir.dialects.base.shapes import has_open_types
 from gradir.dialects.base.value import Emitter, Value
 from gradir.passes.analysis.edits import replace_results
@@ -27,27 +27,28 @@ def decompose(module: ModuleOp) -> None:
 
 def decompose_block(
     block: Block,
-    wanted: Callable[[Operation], bool] = lambda op: True,
+    simpler: Callable[[Operation], Decomposition | None] = decomposition,
     behind: Operation | None = None,
 ) -> None:
-    """Replace the wanted ops of a block (not of regions in it) that have a decomposition.
+    """Replace the ops of a block (not of regions in it) for which `simpler` gives a decomposition.
 
     With `behind`, only ops behind that one.
     """
     op = block.first_op if behind is None else behind.next_op
     while op is not None:
-        apart = decomposition(op) if wanted(op) else None
-        if apart is not None:
-            op = _decompose_op(block, op, apart)
-        else:
-            op = op.next_op
+        made = simpler(op)
+        op = op.next_op if made is None else _decompose_op(block, op, made)
+
+
+def taken_apart(op: Operation) -> Decomposition | None:
+    """The decomposition by which an op of known shapes is differentiated; None without one."""
+    if has_open_types(op):
+        return None
+    return decomposition(op) if is_only_apart(op) else apart(op)
 
 
 def is_taken_apart(op: Operation) -> bool:
-    """Whether an op is differentiated by its decomposition, and its shapes are known."""
-    if isinstance(op, TensorOp):
-        return op.IS_TAKEN_APART and not has_open_types(op)
-    return is_only_apart(op) and not has_open_types(op)
+    return taken_apart(op) is not None
 
 
 def is_only_apart(op: Operation) -> bool:
@@ -66,7 +67,7 @@ def without_compounds(function: FuncOp, wanted: Callable[[Operation], bool]) -> 
     ModuleOp([copy])  # regions are as deep as in a program
     for block in blocks_inside_out(copy):
         if block.parent_op() is not None:  # an op may have gone with the blocks in it
-            decompose_block(block, wanted)
+            decompose_block(block, lambda op: decomposition(op) if wanted(op) else None)
     return copy
 
 

@@ -20,7 +20,13 @@ from gradir.passes.cleanup.call_boundaries import remove_joins
 from gradir.passes.cleanup.dead_code import remove_dead_ops
 from gradir.passes.cleanup.dead_region_values import prune_flow
 from gradir.passes.differentiate.program import ModuleFunctions
-from gradir.passes.differentiate.residuals import is_constant, replace_uses_within, values_read_of
+from gradir.passes.differentiate.residuals import (
+    is_constant,
+    is_read_off,
+    read_again,
+    replace_uses_within,
+    values_read_of,
+)
 from gradir.passes.differentiate.row_slices import unpacked
 from gradir.passes.differentiate.tapes import TapeThread
 
@@ -142,7 +148,7 @@ def split_functions(
 ) -> tuple[FuncOp, FuncOp]:
     """`@f_fwd(primals) -> (results, residuals)` and `@f_bwd(residuals, cotangents) -> (grads)`."""
     _clone_constants(derived)
-    _keep_as_bits(derived)
+    _keep_smaller(derived)
     residuals = _residuals(derived)
     block = derived.backward
     for k, residual in enumerate(residuals):
@@ -193,12 +199,14 @@ def _clone_constants(derived: Derived) -> None:
                 op.operands[index] = copies[operand]
 
 
-def _keep_as_bits(derived: Derived) -> None:
-    """Let the backward code read bits of certain bools."""
+def _keep_smaller(derived: Derived) -> None:
+    """Let the backward code read bits of certain bools, and the points of certain values."""
     for value in values_read_of(derived.forward, derived.backward):
+        readers = [op for op in derived.backward.ops if value in values_read(op)]
         if is_kept_as_bits(value):
-            readers = [op for op in derived.backward.ops if value in values_read(op)]
             read_as_bits(derived, value, readers)
+        elif is_read_off(value) and readers:
+            read_again(value, readers, behind_barrier=False)
 
 
 def read_as_bits(derived: Derived, value: SSAValue, readers: Sequence[Operation]) -> None:

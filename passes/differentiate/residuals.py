@@ -26,6 +26,7 @@ from gradir.dialects.base.slice_type import is_slices
 from gradir.dialects.base.value import Emitter
 from gradir.dialects.building.control_flow import named
 from gradir.dialects.grad.bits import UnpackBitsOp
+from gradir.dialects.grad.grad import BarrierOp
 from gradir.passes.analysis.kept_bits import from_bits, is_kept_as_bits, to_bits
 from gradir.passes.analysis.regions import defining_block
 
@@ -204,6 +205,30 @@ def replace_uses_within(block: Block, value: SSAValue, other: SSAValue) -> None:
             use.operation.operands[use.index] = other
 
 
+def is_read_off(value: SSAValue) -> bool:
+    """Whether an op reads a value off its operand, which derivatives keep in its place."""
+    op = value.owner
+    return isinstance(op, TensorOp) and op.IS_READ_OFF and not isinstance(op, UnpackBitsOp)
+
+
+def read_again(value: SSAValue, readers: Sequence[Operation], behind_barrier: bool) -> None:
+    """Let some ops, in their order, read a value off its operand again, in front of the first.
+
+    With a barrier no later pass merges it with the first reading, which would stay in memory.
+    """
+    first, op = readers[0], value.owner
+    assert isinstance(op, TensorOp) and first.parent is not None
+    emitter = Emitter(first.parent, op.location, before=first)
+    operand = op.operands[0]
+    if behind_barrier:
+        operand = named(emitter.insert(BarrierOp.of([operand])).results[0], operand.name_hint)
+    copy = op.clone({op.operands[0]: operand})
+    again = named(emitter.insert(copy).results[0], value.name_hint)
+    for use in list(value.uses):
+        if any(reader.is_ancestor(use.operation) for reader in readers):
+            use.operation.operands[use.index] = again
+
+
 def _read_bits(forward: Block, backward: Block) -> bool:
     """Let the backward code read certain bools through their bits, which are kept; returns whether
     there are any."""
@@ -222,8 +247,8 @@ def _read_bits(forward: Block, backward: Block) -> bool:
 
 
 def _is_recomputed(op: TensorOp) -> bool:
-    """Whether an op is recomputed from its kept operand: a view, or bools unpacked from bits."""
-    return op.IS_VIEW or isinstance(op, UnpackBitsOp)
+    """Whether an op is recomputed from its kept operand: a view, bools unpacked from bits."""
+    return op.IS_VIEW or op.IS_READ_OFF
 
 
 def _reads_part(op: Operation) -> bool:

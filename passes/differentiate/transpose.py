@@ -23,7 +23,7 @@ from gradir.dialects.grad.grad import accumulated
 from gradir.dialects.grad.tape import cotangent_type
 from gradir.passes.analysis.edits import erase
 from gradir.passes.cleanup.dead_code import remove_dead_ops
-from gradir.passes.cleanup.decompose import decompose_block, is_taken_apart
+from gradir.passes.cleanup.decompose import decompose_block, taken_apart
 from gradir.passes.differentiate.contributions import lost
 
 
@@ -99,7 +99,7 @@ def _transposed(
 def _in_parts(flowing: Cotangents, before: Operation | None, emitter: Emitter) -> Cotangents:
     """The results of a rule after a decomposition of the ops it emitted behind `before`."""
     held = emitter.insert(ReturnOp(*(ct.ssa for ct in flowing if ct is not None)))
-    decompose_block(emitter.block, is_taken_apart, before)
+    decompose_block(emitter.block, taken_apart, before)
     found = iter(held.operands)
     flowing = [None if ct is None else emitter.value(next(found)) for ct in flowing]
     erase(held)

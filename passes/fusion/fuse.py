@@ -20,7 +20,8 @@ from xdsl.passes import ModulePass
 from gradir.dialects.base.access import Access, Row
 from gradir.dialects.building.nests import Read, argument_type, fused_location
 from gradir.dialects.loopnest.loopnest import ContractOp, LoopOp, Output, YieldOp
-from gradir.passes.analysis.edits import erase, replace_results
+from gradir.dialects.loopnest.special import PAST_POINTS, SpecialOp
+from gradir.passes.analysis.edits import erase, insert_before, replace_results
 from gradir.passes.analysis.live_bytes import BlockMemory
 from gradir.passes.analysis.liveness import flow_blocks
 from gradir.passes.cleanup.dead_code import is_only_block, remove_dead_ops
@@ -179,6 +180,7 @@ def _merge_equal_ops(body: Block) -> None:
         if not op.results:
             continue
         _read_past_sign(op)
+        op = _read_past_point(op)
         key = (
             type(op), tuple(op.operands), tuple(op.properties.items()),
             tuple(op.attributes.items()), tuple(r.type for r in op.results),
@@ -193,6 +195,17 @@ def _read_past_sign(op: Operation) -> None:
     """Let |-x| be |x|: a function and its mirror image then share their exponentials."""
     if isinstance(op, math.AbsFOp) and isinstance(negation := op.operand.owner, arith.NegfOp):
         op.operands[0] = negation.operand
+
+
+def _read_past_point(op: Operation) -> Operation:
+    """Let a value that is read off a point of x be a function of x, with the same bits."""
+    if not (isinstance(op, SpecialOp) and isinstance(point := op.x.owner, SpecialOp)):
+        return op
+    if (function := PAST_POINTS.get((type(op), type(point)))) is None:
+        return op
+    insert_before(made := function(point.x), op)
+    replace_results(op, made.results)
+    return made
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ from gradir.passes.gradient.prepare import prepared
 from gradir.passes.gradient.requests import DerivativeRequest, requested
 from gradir.passes.gradient.rule_table import structural_rules
 from gradir.passes.recompute.costs import Costs
-from gradir.passes.recompute.joint_bits import keep_as_bits
+from gradir.passes.recompute.joint_smaller import keep_smaller
 from gradir.passes.rules.calls import differentiate_callees
 from gradir.passes.rules.custom_vjp import flatten
 from gradir.passes.shapes.specialize import waits_for_shapes
@@ -108,7 +108,7 @@ def functions_of(
     """The functions of a mode from the code of a derivative."""
     if mode == "split":
         return list(split_functions(program, derived))
-    keep_as_bits(derived, costs)
+    keep_smaller(derived, costs)
     return [joint_function(program, derived, mode)]
 
 

@@ -15,7 +15,7 @@ from xdsl.dialects.func import FuncOp
 from gradir.dialects.grad.checkpoint import CheckpointOp
 from gradir.passes.analysis.call_graph import called_name, callee_of, calls_in
 from gradir.passes.cleanup.dead_code import blocks_inside_out
-from gradir.passes.cleanup.decompose import decompose_block, is_taken_apart
+from gradir.passes.cleanup.decompose import decompose_block, is_taken_apart, taken_apart
 from gradir.passes.cleanup.inline import inline_call, inline_calls
 from gradir.passes.differentiate.program import ModuleFunctions
 from gradir.passes.recompute.outline_checkpoints import has_markers, outline_checkpoints
@@ -43,7 +43,7 @@ def prepared(module: ModuleOp, function: str, flat: bool) -> tuple[ModuleFunctio
         copies.append(copy)
         outline_checkpoints(copy)
         for block in blocks_inside_out(copy):
-            decompose_block(block, is_taken_apart)
+            decompose_block(block, taken_apart)
     _inline_effects(program, copies)
     source = functions[function]
     if flat:

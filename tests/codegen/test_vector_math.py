@@ -30,6 +30,7 @@ from gradir.codegen.vector_math import (
     operand_count,
     symbol,
 )
+from gradir.dialects.loopnest.special import POINT_END
 
 binding: Any = llvmlite_binding
 
@@ -41,6 +42,7 @@ LARGEST_ERROR = {
     **dict.fromkeys(FUNCTIONS, 2.2),
     **{"cos": 2.8, "erfc": 3.5, "sin": 2.8, "sinh": 2.5, "tan": 3.5, "tanh": 2.6},
     **{"normal_cdf": 3.8, "normal_density": 2.5},
+    **dict.fromkeys(("tanh_slope", "sigmoid_slope", "tanh_point", "sigmoid_point"), 3.5),
     **dict.fromkeys(("exp", "exp2", "log", "pow"), 1.0),
 }
 REFERENCE_NOISE = {32: 0.0, 64: 0.0 if np.finfo(np.longdouble).nmant > 60 else 1.0}
@@ -76,6 +78,19 @@ SPECIAL_VALUES: list[tuple[str, tuple[float, ...], float]] = [
     *(("erf", (x,), y) for x, y in ((inf, 1.0), (-inf, -1.0), (7.0, 1.0), (-7.0, -1.0))),
     *(("erfc", (x,), y) for x, y in ((inf, 0.0), (-inf, 2.0), (0.0, 1.0), (50.0, 0.0))),
     *(("rsqrt", (x,), y) for x, y in ((0.0, inf), (-0.0, -inf), (inf, 0.0), (-1.0, nan))),
+    *(("sigmoid", (x,), y) for x, y in ((inf, 1.0), (-inf, 0.0), (0.0, 0.5), (-0.0, 0.5))),
+    *((f"{name}_slope", (x,), 0.0) for name in ("tanh", "sigmoid") for x in (inf, -inf)),
+    *(("tanh_slope", (0.0,), 1.0), ("sigmoid_slope", (-0.0,), 0.25)),
+    *((f"{name}_point", (x,), x) for name in ("tanh", "sigmoid") for x in (0.0, -0.0)),
+    # a share of 0 with its flag
+    *((f"{name}_point", (inf,), 2.0) for name in ("tanh", "sigmoid")),
+    *(
+        (name, (x,), y)
+        for name in ("tanh_at", "half_tanh_at")
+        for x, y in ((2.0, 1.0), (-2.0, -1.0), (-0.0, -0.0), (0.25, 0.25))
+    ),
+    *(("sigmoid_at", (x,), y) for x, y in ((2.0, 1.0), (-2.0, 0.0), (0.0, 0.5), (0.5, 0.75))),
+    *((f"{name}_slope_at", (2.0,), 0.0) for name in ("tanh", "sigmoid")),
     *((name, (nan,), nan) for name in sorted(FUNCTIONS) if operand_count(name) == 1),
 ]
 
@@ -133,7 +148,67 @@ def normal_cdf(x: Array) -> Array:
     return erfc(-x / np.sqrt(x.dtype.type(2))) / 2
 
 
+def sigmoid(x: Array) -> Array:
+    power = np.exp(-np.abs(x))
+    return np.where(x < 0, power, 1) / (1 + power)
+
+
+def share(x: Array) -> Array:
+    """1 / (1 + exp(|x|))."""
+    return np.exp(-np.abs(x)) / (1 + np.exp(-np.abs(x)))
+
+
+def point(x: Array, near: Array, part: Array) -> Array:
+    """`near` where its size is below 1/2, else the part with a flag and the sign of x."""
+    kind = NARROWER[x.dtype.type]
+    integer = np.dtype(f"u{np.dtype(kind).itemsize}")
+    flag = integer.type(1 << 8 * integer.itemsize - 2)
+    far = (part.astype(kind).view(integer) | flag).view(kind).astype(x.dtype)
+    return np.where((np.abs(near) < 0.5) | np.isnan(x), near, np.copysign(far, x))
+
+
+def tanh_rest(x: Array) -> Array:
+    """1 - |tanh(x)|, 0 from POINT_END on."""
+    return np.where(np.abs(x) > TANH_END[x.dtype.type], 0, 2 * share(2 * x))
+
+
+def parts(points: Array, scale: float) -> tuple[Array, Array]:
+    """The size of what a point is near 0, and its distance from 1, `scale` times a flagged part."""
+    narrow = points.astype(NARROWER[points.dtype.type])
+    integer = np.dtype(f"u{narrow.itemsize}")
+    mask = integer.type((1 << 8 * integer.itemsize - 2) - 1)
+    part = (narrow.view(integer) & mask).view(narrow.dtype).astype(points.dtype)
+    far, size = np.abs(points) > 1, np.abs(points)
+    return np.where(far, 1 - scale * part, size), np.where(far, scale * part, 1 - size)
+
+
+def size_at(scale: float) -> Any:
+    return lambda points: np.copysign(parts(points, scale)[0], points)
+
+
+def slope_at(scale: float, factor: float) -> Any:
+    def slope(points: Array) -> Array:
+        size, rest = parts(points, scale)
+        return factor * rest * (1 + size)
+
+    return slope
+
+
+def sigmoid_at(points: Array) -> Array:
+    size, rest = parts(points, 2)
+    return np.where(points < 0, rest / 2, (1 + size) / 2)
+
+
+NARROWER = {wide: FLOAT[bits] for bits, wide in WIDER.items()}
+TANH_END = {WIDER[bits]: end for bits, end in POINT_END.items()}
+
 REFERENCES = {
+    **{"sigmoid": sigmoid, "sigmoid_slope": lambda x: share(x) * (1 - share(x))},
+    "sigmoid_point": lambda x: point(x, np.tanh(x / 2), share(x)),
+    **{"sigmoid_at": sigmoid_at, "half_tanh_at": size_at(2), "sigmoid_slope_at": slope_at(2, 0.25)},
+    "tanh_slope": lambda x: tanh_rest(x) * (2 - tanh_rest(x)),
+    "tanh_point": lambda x: point(x, np.tanh(x), tanh_rest(x)),
+    **{"tanh_at": size_at(1), "tanh_slope_at": slope_at(1, 1)},
     **{"erf": erf, "erfc": erfc, "rsqrt": reciprocal_root},
     **{"normal_cdf": normal_cdf, "normal_density": normal_density},
 }
@@ -180,7 +255,7 @@ def test_vectors_have_the_bits_of_scalars(name: str, bits: int) -> None:
 
 @pytest.mark.skipif(not host(None).scales, reason="a CPU with AVX-512 scales by an instruction")
 @pytest.mark.parametrize("bits", [32, 64])
-@pytest.mark.parametrize("name", ["exp", "exp2", "erfc", "pow"])
+@pytest.mark.parametrize("name", ["exp", "exp2", "erfc", "pow", "sigmoid", "sigmoid_point"])
 def test_the_instruction_that_scales_gives_the_same_bits(name: str, bits: int) -> None:
     operands = sample(name, bits)
     wanted = apply(name, 1, *operands)

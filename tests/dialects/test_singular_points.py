@@ -41,6 +41,7 @@ CLEAN: dict[str, str] = {
     "grad.gate": LINEAR,
     "grad.add_slope": LINEAR,
     "array.remainder": "linear in lhs between its steps",
+    **dict.fromkeys(("grad.tanh_point", "grad.sigmoid_point"), "it stands for its operand"),
     "array.pow": "x ** 1 is linear",
     "array.copysign": "a step in rhs",
     **dict.fromkeys(

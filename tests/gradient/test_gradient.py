@@ -307,10 +307,10 @@ def unary(op: str) -> str:
 
 
 RESIDUALS: Mapping[str, tuple[str, list[str]]] = {
-    "tanh": (unary("array.tanh"), ["y"]),
+    "tanh": (unary("array.tanh"), ["y_point"]),
     "exp": (unary("array.exp"), ["y"]),
     "sqrt": (unary("array.sqrt"), ["y"]),
-    "sigmoid": (unary("nn.sigmoid"), ["y"]),
+    "sigmoid": (unary("nn.sigmoid"), ["y_point"]),
     "relu": (unary("nn.relu"), ["y"]),
     "softmax": (unary("nn.softmax"), ["y"]),
     "log": (unary("array.log"), ["x"]),

@@ -12,6 +12,8 @@ from gradir.dialects.array.elementwise import TanhOp
 from gradir.dialects.base.interfaces import Cotangents
 from gradir.dialects.base.value import Value
 from gradir.dialects.building.kinds import BinaryOp, UnaryOp
+from gradir.dialects.building.points import TanhAtOp
+from gradir.dialects.nn.activations import SigmoidOp
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.line)
@@ -19,11 +21,19 @@ def test_a_rule_is_the_derivative(rule: Rule) -> None:
     assert unproven(rule) == []
 
 
+@pytest.mark.parametrize("op", [TanhOp, SigmoidOp])
+def test_the_rule_of_a_result_that_is_kept_is_the_derivative(
+    op: type[TanhOp | SigmoidOp], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(op, "apart", lambda self: None)
+    assert unproven(Rule(f"{op.name} %x")) == []
+
+
 def test_a_wrong_rule_is_not_proven(monkeypatch: pytest.MonkeyPatch) -> None:
-    def wrong(self: TanhOp, ct: Value, y: Value, x: Value) -> Cotangents:
+    def wrong(self: TanhAtOp, ct: Value, y: Value, x: Value) -> Cotangents:
         return [ct * (1 - y)]
 
-    monkeypatch.setattr(TanhOp, "vjp", wrong)
+    monkeypatch.setattr(TanhAtOp, "vjp", wrong)
     assert len(unproven(Rule("array.tanh %x"))) == 2
 
 

@@ -140,7 +140,7 @@ def _elementwise() -> list[Case]:
         *unary("array.reciprocal", domain=(-3, -0.4)),
         *unary("array.sin", domain=(-4, 4)),
         *unary("array.cos", domain=(-4, 4)),
-        *unary("array.tanh"),
+        *unary("array.tanh", np.tanh),
         *unary("array.erf", erf),
         *unary("array.sign", kinks=[0]),
         *unary("array.floor", kinks=INTEGERS),
@@ -388,6 +388,24 @@ def _logsumexp_slopes() -> list[Case]:
     ]
 
 
+def _flagged(*parts: float) -> Array:
+    """Numbers with the highest bit of the exponent, which is a factor of 2 ** 1024."""
+    return np.array(parts) * 2.0**1023 * 2.0
+
+
+def _point(near: Array, rest: Array) -> Array:
+    far = np.copysign(_flagged(*rest.ravel()).reshape(rest.shape), near)
+    return np.where(np.abs(near) < 0.5, near, far)
+
+
+def _tanh_point(x: Array) -> Array:
+    return _point(np.tanh(x), 2 / (1 + np.exp(2 * np.abs(x))))
+
+
+def _sigmoid_point(x: Array) -> Array:
+    return _point(np.tanh(x / 2), 1 / (1 + np.exp(np.abs(x))))
+
+
 def _slopes() -> list[Case]:
     def softmax(x: Array, axis: int) -> Array:
         powers = np.exp(x)
@@ -403,7 +421,18 @@ def _slopes() -> list[Case]:
             for shape, axis in (((3, 4), -1), ((2, 3, 5), 1), ((4,), 0), ((2, 0), 1))
         ]
 
+    def of_points(op: str, reference: Callable[[Array], Array]) -> list[Case]:
+        # points without a flag; tests/dialects/test_tanh_points.py has the others
+        return unary(op, reference, (-0.45, 0.45), is_derivative=False)
+
     return [
+        *unary("grad.tanh_point", _tanh_point, (-4, 4), is_derivative=False),
+        *unary("grad.sigmoid_point", _sigmoid_point, (-8, 8), is_derivative=False),
+        *of_points("grad.tanh_at", lambda p: p),
+        *of_points("grad.half_tanh_at", lambda p: p),
+        *of_points("grad.sigmoid_at", lambda p: (1 + p) / 2),
+        *of_points("grad.tanh_slope_at", lambda p: 1 - p * p),
+        *of_points("grad.sigmoid_slope_at", lambda p: (1 - p * p) / 4),
         *unary("grad.softplus_slope", lambda x: 1 / (1 + np.exp(-x))),
         *unary("grad.sigmoid_slope", lambda x: 1 / (2 + 2 * np.cosh(x))),
         *unary("grad.gaussian", lambda x: np.exp(-x * x)),

@@ -97,7 +97,6 @@ def _below_zero(x: float, y: float) -> bool:
 FAULTS: tuple[Fault, ...] = (
     *_several("array.log array.log2 array.log10", ("first", _MINUS_ZERO, SIDE)),
     *_several("array.sqrt", *((r, _MINUS_ZERO, SIDE) for r in ("first", "second"))),
-    *_several("array.tanh", *((r, _beyond(2), CANCELS) for r in ("first", "second"))),
     *_several("array.atan", ("second", _beyond(1e9), FAR)),
     *_several("array.asinh array.cbrt", ("second", _ENDS, FAR)),
     *_several("array.erf", ("second", _beyond(1e18), FAR)),
@@ -105,8 +104,6 @@ FAULTS: tuple[Fault, ...] = (
     *_several("array.erfc", ("second", _beyond(1e18), FAR)),
     *_several("array.lgamma", ("first", _within(1.44, 1.51), "digamma is 0 as a sum of ones there"),
               ("f", _within(-21, 2.5), "the interpreter takes the C library's")),
-    *_several("nn.sigmoid", ("first", _within(2.5), CANCELS), ("second", _within(2.5), CANCELS),
-              ("second", _below(0.1), CANCELS)),
     *_several("nn.silu", *_RISING, ("first", _within(20), CANCELS),
               ("second", _within(103.9, 104.1), FAR), ("second", _within(745), FAR)),
     *_several("nn.mish", *_RISING, ("first", _within(-1.4, -1.1), "beside the slope's zero"),

@@ -42,7 +42,9 @@ _BY_REASON = {
     "a derivative of an op whose row has it in its first or second derivative": (
         "grad.softplus_slope grad.sigmoid_slope grad.gaussian grad.normal_density grad.normal_cdf "
         "grad.atan_slope grad.square_complement grad.tanh_softplus grad.polygamma "
-        "grad.attention_backward grad.centered grad.balanced grad.logsumexp_backward"
+        "grad.attention_backward grad.centered grad.balanced grad.logsumexp_backward "
+        "grad.tanh_point grad.tanh_at grad.tanh_slope_at grad.sigmoid_point grad.sigmoid_at "
+        "grad.sigmoid_slope_at grad.half_tanh_at"
     ),
     "a matrix has a condition, not points: tests/dialects/test_linear_algebra.py": (
         "array.cholesky array.triangular_solve array.eigh array.svd array.qr array.pinv "

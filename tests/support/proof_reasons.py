@@ -39,7 +39,9 @@ _BY_REASON: dict[str, str] = {
     "nn.max_pool3d grad.max_pool1d_at grad.max_pool2d_at grad.max_pool3d_at "
     "grad.max_pool1d_backward grad.max_pool2d_backward grad.max_pool3d_backward",
     _SLOPES: "grad.softplus_slope grad.sigmoid_slope grad.gaussian grad.normal_density "
-    "grad.normal_cdf grad.atan_slope grad.square_complement grad.polygamma grad.tanh_softplus",
+    "grad.normal_cdf grad.atan_slope grad.square_complement grad.polygamma grad.tanh_softplus "
+    "grad.tanh_point grad.tanh_at grad.tanh_slope_at grad.sigmoid_point grad.sigmoid_at "
+    "grad.sigmoid_slope_at grad.half_tanh_at",
     _BY_DESIGN: "grad.gate grad.add_slope grad.negate_gradient",
     _ROUNDED: "array.astype",
     _LOOPS: "array.cumulative_sum array.cumulative_prod grad.linear_recurrence",

@@ -30,6 +30,18 @@ def _erfc(x: Term) -> Term:
     return 1 - sp.erf(x)
 
 
+def _tanh_slope(x: Term) -> Term:
+    return 1 - sp.tanh(x) ** 2
+
+
+def _sigmoid(x: Term) -> Term:
+    return 1 / (1 + sp.exp(-x))
+
+
+def _sigmoid_slope(x: Term) -> Term:
+    return _sigmoid(x) * _sigmoid(-x)
+
+
 # By the name behind the dialect, which is the same in array, arith and math where the meaning is.
 MEANINGS: dict[str, Callable[..., Term]] = {
     **{"add": lambda x, y: x + y, "subtract": lambda x, y: x - y, "multiply": lambda x, y: x * y},
@@ -44,9 +56,14 @@ MEANINGS: dict[str, Callable[..., Term]] = {
     **{"atan": sp.atan, "asinh": sp.asinh, "acosh": sp.acosh, "atanh": sp.atanh},
     **{"erf": sp.erf, "erfc": _erfc, "cbrt": sp.cbrt, "copysign": _copysign},
     "normal_cdf": lambda x: (1 + sp.erf(x / sp.sqrt(2))) / 2,
+    # a point stands for x
+    **dict.fromkeys(("tanh_point", "sigmoid_point"), lambda x: x),
+    **{"tanh_at": sp.tanh, "tanh_slope_at": _tanh_slope, "tanh_slope": _tanh_slope},
+    **{"sigmoid_at": _sigmoid, "half_tanh_at": lambda x: sp.tanh(x / 2)},
+    **{"sigmoid_slope_at": _sigmoid_slope, "sigmoid_slope": _sigmoid_slope},
     "normal_density": lambda x: sp.exp(-x * x / 2) / sp.sqrt(2 * sp.pi),
     **{"abs": sp.Abs, "absf": sp.Abs, "sign": sp.sign},
-    **{"hypot": lambda x, y: sp.sqrt(x * x + y * y), "sigmoid": lambda x: 1 / (1 + sp.exp(-x))},
+    **{"hypot": lambda x, y: sp.sqrt(x * x + y * y), "sigmoid": _sigmoid},
     **{"greater": sp.Gt, "greater_equal": sp.Ge, "less": sp.Lt, "less_equal": sp.Le},
     **{"equal": sp.Eq, "not_equal": sp.Ne, "where": _chosen, "select": _chosen},
     "gate": lambda x, keep, rest: _chosen(keep, x, rest),

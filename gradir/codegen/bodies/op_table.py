@@ -63,6 +63,16 @@ VECTOR_MATH: dict[type[Operation], str] = {
     special.ErfcOp: "erfc",
     special.NormalCdfOp: "normal_cdf",
     special.NormalDensityOp: "normal_density",
+    special.SigmoidOp: "sigmoid",
+    special.SigmoidSlopeOp: "sigmoid_slope",
+    special.TanhSlopeOp: "tanh_slope",
+    special.SigmoidPointOp: "sigmoid_point",
+    special.TanhPointOp: "tanh_point",
+    special.SigmoidAtOp: "sigmoid_at",
+    special.SigmoidSlopeAtOp: "sigmoid_slope_at",
+    special.TanhAtOp: "tanh_at",
+    special.HalfTanhAtOp: "half_tanh_at",
+    special.TanhSlopeAtOp: "tanh_slope_at",
 }
 
 

@@ -1,4 +1,6 @@
-"""exp, exp2, expm1, tanh, sinh, cosh: x = n ln2 + r, a polynomial in r, then scaling by 2**n.
+"""exp, exp2, expm1, tanh, sigmoid and their slopes, sinh, cosh.
+
+x is n ln2 + r; a polynomial in r is scaled by 2**n.
 
 The polynomials are our own minimax fits (Remez exchange in 60 digits, coefficients then rounded
 one after the other); the errors stated are relative to the function.
@@ -17,6 +19,7 @@ from gradir.codegen.text.lanes import (
     fma,
     polynomial,
 )
+from gradir.dialects.loopnest.special import POINT_END
 
 LOG2_E = 1.4426950408889634
 # ln2 in two parts; subtracting n * LN2_HIGH from x in an fma is exact, since the two are close.
@@ -56,7 +59,6 @@ EXP2_TAIL = {
 EXP_RANGE = {32: (-104.0, 89.0), 64: (-746.0, 710.0)}
 EXP2_RANGE = {32: (-151.0, 129.0), 64: (-1076.0, 1025.0)}
 EXPM1_RANGE = {32: (-18.0, 89.0), 64: (-40.0, 710.0)}
-TANH_LIMIT = {32: 10.0, 64: 20.0}  # tanh is 1 from here on
 SINH_LIMIT = {32: 89.6, 64: 710.6}  # sinh and cosh are infinite from here on
 HALFWAY = 64  # 2**n is applied as 2**(n -+ HALFWAY) * 2**+-HALFWAY, both normal numbers
 
@@ -85,11 +87,130 @@ def expm1(x: LaneValue) -> LaneValue:
 
 
 def tanh(x: LaneValue) -> LaneValue:
-    """expm1(2|x|) / (expm1(2|x|) + 2), with the sign of x."""
-    magnitude = abs(x).at_most(TANH_LIMIT[x.bits])
-    _, p, power = reduced_expm1(magnitude + magnitude)
-    e = fma(power, p, power - 1.0)
-    return (e / (e + 2.0)).with_sign_of(x)
+    """q of tanh_parts, or 1 less the rest; with the sign of x."""
+    near, part = tanh_parts(abs(x))
+    return near.select(part, 1.0 - part).with_sign_of(x)
+
+
+def tanh_point(x: LaneValue) -> LaneValue:
+    """The part of tanh_parts as loopnest.tanh_point has it."""
+    near, part = tanh_parts(abs(x))
+    return near.select(part, flagged(ended(part, x))).with_sign_of(x)
+
+
+def tanh_slope(x: LaneValue) -> LaneValue:
+    near, part = tanh_parts(abs(x))
+    return near.select(tanh_slope_near(part), tanh_slope_far(ended(part, x)))
+
+
+def ended(rest: LaneValue, x: LaneValue) -> LaneValue:
+    """The rest of tanh_parts, which stays what it is at POINT_END; 0 from there on."""
+    return (abs(x) > POINT_END[x.bits]).select(0.0, rest)
+
+
+def tanh_parts(x: LaneValue) -> tuple[LaneValue, LaneValue]:
+    """For x >= 0 whether q = tanh(x) is below 1/2; then q, elsewhere the rest, 1 - tanh(x).
+
+    They are h / (h + 1) and 1 / (h + 1) for h = expm1(2x) / 2.
+    """
+    bounded = x.at_most(POINT_END[x.bits])
+    _, p, half_power = reduced_expm1(bounded + bounded, exponent=-1)
+    half = fma(half_power, p, half_power - 0.5)
+    near = half < 1.0
+    return near, near.select(half, 1.0) / (half + 1.0)
+
+
+def sigmoid(x: LaneValue) -> LaneValue:
+    return sigmoid_from(*sigmoid_parts(abs(x)), x)
+
+
+def sigmoid_point(x: LaneValue) -> LaneValue:
+    """The part of sigmoid_parts as loopnest.sigmoid_point has it."""
+    near, part = sigmoid_parts(abs(x))
+    return near.select(part, flagged(part)).with_sign_of(x)
+
+
+def sigmoid_slope(x: LaneValue) -> LaneValue:
+    near, part = sigmoid_parts(abs(x))
+    return near.select(sigmoid_slope_near(part), sigmoid_slope_far(part))
+
+
+def sigmoid_parts(x: LaneValue) -> tuple[LaneValue, LaneValue]:
+    """For x >= 0 whether q = tanh(x / 2) is below 1/2; then q, elsewhere s = 1 / (1 + exp(x)).
+
+    With t = exp(-x) they are (1 - t) / (1 + t), whose 1 - t is made as in exp(-x) - 1, and
+    t / (1 + t), which is exact where it is subnormal too.
+    """
+    constant = x.function.float_constant
+    scale = Scale(constant(biased_magic(x.bits, HALFWAY)), constant(2.0**-HALFWAY))
+    if x.function.scales:
+        scale = Scale(constant(ROUNDING_MAGIC[x.bits]), None)
+    bounded = x.at_most(-EXP_RANGE[x.bits][0])
+    shifted = fma(bounded, -LOG2_E, scale.shifter)
+    r = subtract_ln2(-bounded, shifted - scale.shifter)
+    p = fma(r * r, polynomial(r, EXPM1_TAIL[x.bits]), r)
+    power = scale.times(constant(1.0), shifted)
+    t = fma(power, p, power)
+    near = t > 1 / 3
+    return near, near.select(fma(-power, p, 1.0 - power), t) / (t + 1.0)
+
+
+def sigmoid_from(near: LaneValue, part: LaneValue, sign: LaneValue) -> LaneValue:
+    """The sigmoid of -|x|, (1 - q) / 2 or s, or 1 less it, by the sign of x."""
+    low = near.select(fma(part, -0.5, 0.5), part)
+    return (sign < 0.0).select(low, 1.0 - low)
+
+
+def flagged(part: LaneValue) -> LaneValue:
+    """A number in [0, 1/2] with the highest bit of the exponent."""
+    return (part.as_int() | 1 << (part.bits - 2)).as_float()
+
+
+def flagged_part(point: LaneValue) -> tuple[LaneValue, LaneValue]:
+    """Whether the part of a point is flagged, and then the part; elsewhere any number."""
+    part = (point.as_int() & (1 << (point.bits - 2)) - 1).as_float()
+    return abs(point) > 1.0, part
+
+
+def tanh_at(point: LaneValue) -> LaneValue:
+    far, rest = flagged_part(point)
+    return far.select((1.0 - rest).with_sign_of(point), point)
+
+
+def half_tanh_at(point: LaneValue) -> LaneValue:
+    far, share = flagged_part(point)
+    return far.select(fma(share, -2.0, 1.0).with_sign_of(point), point)
+
+
+def tanh_slope_at(point: LaneValue) -> LaneValue:
+    far, rest = flagged_part(point)
+    return far.select(tanh_slope_far(rest), tanh_slope_near(point))
+
+
+def tanh_slope_far(rest: LaneValue) -> LaneValue:
+    return rest * (2.0 - rest)
+
+
+def tanh_slope_near(q: LaneValue) -> LaneValue:
+    return fma(-q, q, 1.0)
+
+
+def sigmoid_at(point: LaneValue) -> LaneValue:
+    far, share = flagged_part(point)
+    return sigmoid_from(~far, far.select(share, abs(point)), point)
+
+
+def sigmoid_slope_at(point: LaneValue) -> LaneValue:
+    far, share = flagged_part(point)
+    return far.select(sigmoid_slope_far(share), sigmoid_slope_near(point))
+
+
+def sigmoid_slope_far(s: LaneValue) -> LaneValue:
+    return s * (1.0 - s)
+
+
+def sigmoid_slope_near(q: LaneValue) -> LaneValue:
+    return fma(-q, q, 1.0) * 0.25
 
 
 def sinh(x: LaneValue) -> LaneValue:
@@ -196,6 +317,16 @@ FUNCTIONS: dict[str, Callable[[LaneValue], LaneValue]] = {
     "exp2": exp2,
     "expm1": expm1,
     "tanh": tanh,
+    "tanh_point": tanh_point,
+    "sigmoid": sigmoid,
+    "sigmoid_point": sigmoid_point,
+    "tanh_slope": tanh_slope,
+    "sigmoid_slope": sigmoid_slope,
+    "tanh_at": tanh_at,
+    "half_tanh_at": half_tanh_at,
+    "tanh_slope_at": tanh_slope_at,
+    "sigmoid_at": sigmoid_at,
+    "sigmoid_slope_at": sigmoid_slope_at,
     "sinh": sinh,
     "cosh": cosh,
 }

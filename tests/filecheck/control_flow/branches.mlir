@@ -17,10 +17,11 @@ func.func @f(%x: tensor<4xf64>, %w: tensor<4xf64>, %c: i1) -> tensor<4xf64> {
 }
 
 //      CHECK: func.func @f_vjp(%x: tensor<4xf64>, %w: tensor<4xf64>, %c: i1, %z_ct: tensor<4xf64>) -> (tensor<4xf64>, tensor<4xf64>, tensor<4xf64>) {
-// CHECK-NEXT:   %y, %t = scf.if %c -> (tensor<4xf64>, tensor<4xf64>) {
+// CHECK-NEXT:   %y, %t_point = scf.if %c -> (tensor<4xf64>, tensor<4xf64>) {
 // CHECK-NEXT:     %h = array.multiply %w, %x : tensor<4xf64>
-// CHECK-NEXT:     %t_1 = array.tanh %h : tensor<4xf64>
-// CHECK-NEXT:     scf.yield %t_1, %t_1 : tensor<4xf64>, tensor<4xf64>
+// CHECK-NEXT:     %t_point_1 = grad.tanh_point %h : tensor<4xf64>
+// CHECK-NEXT:     %t = grad.tanh_at %t_point_1 : tensor<4xf64>
+// CHECK-NEXT:     scf.yield %t, %t_point_1 : tensor<4xf64>, tensor<4xf64>
 // CHECK-NEXT:   } else {
 // CHECK-NEXT:     %e = array.exp %x : tensor<4xf64>
 // CHECK-NEXT:     %s = array.sin %e : tensor<4xf64>
@@ -30,18 +31,16 @@ func.func @f(%x: tensor<4xf64>, %w: tensor<4xf64>, %c: i1) -> tensor<4xf64> {
 // CHECK-NEXT:   %y_ct = array.multiply %z_ct, %x : tensor<4xf64>
 // CHECK-NEXT:   %x_ct = array.multiply %z_ct, %y : tensor<4xf64>
 // CHECK-NEXT:   %w_ct, %x_ct_1 = scf.if %c -> (tensor<4xf64>, tensor<4xf64>) {
-// CHECK-NEXT:     %0 = array.multiply %t, %t : tensor<4xf64>
-// CHECK-NEXT:     %1 = array.full {value = 1.0} : tensor<4xf64>
-// CHECK-NEXT:     %2 = array.subtract %1, %0 : tensor<4xf64>
-// CHECK-NEXT:     %h_ct = array.multiply %y_ct, %2 : tensor<4xf64>
-// CHECK-NEXT:     %w_ct_1 = array.multiply %h_ct, %x : tensor<4xf64>
-// CHECK-NEXT:     %x_ct_2 = array.multiply %h_ct, %w : tensor<4xf64>
+// CHECK-NEXT:     %0 = grad.tanh_slope_at %t_point : tensor<4xf64>
+// CHECK-NEXT:     %t_point_ct = array.multiply %y_ct, %0 : tensor<4xf64>
+// CHECK-NEXT:     %w_ct_1 = array.multiply %t_point_ct, %x : tensor<4xf64>
+// CHECK-NEXT:     %x_ct_2 = array.multiply %t_point_ct, %w : tensor<4xf64>
 // CHECK-NEXT:     %x_ct_3 = grad.accumulate %x_ct, %x_ct_2 : tensor<4xf64>
 // CHECK-NEXT:     scf.yield %w_ct_1, %x_ct_3 : tensor<4xf64>, tensor<4xf64>
 // CHECK-NEXT:   } else {
-// CHECK-NEXT:     %3 = array.cos %t : tensor<4xf64>
-// CHECK-NEXT:     %e_ct = array.multiply %y_ct, %3 : tensor<4xf64>
-// CHECK-NEXT:     %x_ct_4 = array.multiply %e_ct, %t : tensor<4xf64>
+// CHECK-NEXT:     %1 = array.cos %t_point : tensor<4xf64>
+// CHECK-NEXT:     %e_ct = array.multiply %y_ct, %1 : tensor<4xf64>
+// CHECK-NEXT:     %x_ct_4 = array.multiply %e_ct, %t_point : tensor<4xf64>
 // CHECK-NEXT:     %w_ct_2 = grad.zero : tensor<4xf64>
 // CHECK-NEXT:     %x_ct_5 = grad.accumulate %x_ct, %x_ct_4 : tensor<4xf64>
 // CHECK-NEXT:     scf.yield %w_ct_2, %x_ct_5 : tensor<4xf64>, tensor<4xf64>

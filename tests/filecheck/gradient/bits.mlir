@@ -54,27 +54,26 @@ func.func @stage(%x: tensor<8x8xf32>, %w: tensor<8x8xf32>, %key: tensor<i64>) ->
 // SPLIT-NEXT:   %mask_bits = grad.pack_bits %mask : tensor<8x8xi1> -> tensor<8xi8>
 // SPLIT-NEXT:   %d = grad.drop %h, %mask {p = 0.5} : tensor<8x8xf32>, tensor<8x8xi1> -> tensor<8x8xf32>
 // SPLIT-NEXT:   %z = array.matmul %d, %w : tensor<8x8xf32>, tensor<8x8xf32> -> tensor<8x8xf32>
-// SPLIT-NEXT:   %t = array.tanh %z : tensor<8x8xf32>
+// SPLIT-NEXT:   %t_point = grad.tanh_point %z : tensor<8x8xf32>
+// SPLIT-NEXT:   %t = grad.tanh_at %t_point : tensor<8x8xf32>
 // SPLIT-NEXT:   %loss = array.sum %t : tensor<8x8xf32> -> tensor<f32>
-// SPLIT-NEXT:   func.return %loss, %x, %w, %mask_bits, %d, %t : tensor<f32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8xi8>, tensor<8x8xf32>, tensor<8x8xf32>
+// SPLIT-NEXT:   func.return %loss, %x, %w, %mask_bits, %d, %t_point : tensor<f32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8xi8>, tensor<8x8xf32>, tensor<8x8xf32>
 // SPLIT-NEXT: }
-//      SPLIT: func.func @f_bwd(%x: tensor<8x8xf32>, %w: tensor<8x8xf32>, %mask_bits: tensor<8xi8>, %d: tensor<8x8xf32>, %t: tensor<8x8xf32>, %loss_ct: tensor<f32>) -> (tensor<8x8xf32>, tensor<8x8xf32>) {
+//      SPLIT: func.func @f_bwd(%x: tensor<8x8xf32>, %w: tensor<8x8xf32>, %mask_bits: tensor<8xi8>, %d: tensor<8x8xf32>, %t_point: tensor<8x8xf32>, %loss_ct: tensor<f32>) -> (tensor<8x8xf32>, tensor<8x8xf32>) {
 // SPLIT-NEXT:   %0 = array.reshape %loss_ct : tensor<f32> -> tensor<1x1xf32>
 // SPLIT-NEXT:   %t_ct = array.broadcast_to %0 : tensor<1x1xf32> -> tensor<8x8xf32>
-// SPLIT-NEXT:   %1 = array.multiply %t, %t : tensor<8x8xf32>
-// SPLIT-NEXT:   %2 = array.full {value = 1.0} : tensor<8x8xf32>
-// SPLIT-NEXT:   %3 = array.subtract %2, %1 : tensor<8x8xf32>
-// SPLIT-NEXT:   %z_ct = array.multiply %t_ct, %3 : tensor<8x8xf32>
-// SPLIT-NEXT:   %4 = array.permute_dims %w {axes = [1, 0]} : tensor<8x8xf32> -> tensor<8x8xf32>
-// SPLIT-NEXT:   %d_ct = array.matmul %z_ct, %4 : tensor<8x8xf32>, tensor<8x8xf32> -> tensor<8x8xf32>
-// SPLIT-NEXT:   %5 = array.permute_dims %d {axes = [1, 0]} : tensor<8x8xf32> -> tensor<8x8xf32>
-// SPLIT-NEXT:   %w_ct = array.matmul %5, %z_ct : tensor<8x8xf32>, tensor<8x8xf32> -> tensor<8x8xf32>
+// SPLIT-NEXT:   %1 = grad.tanh_slope_at %t_point : tensor<8x8xf32>
+// SPLIT-NEXT:   %t_point_ct = array.multiply %t_ct, %1 : tensor<8x8xf32>
+// SPLIT-NEXT:   %2 = array.permute_dims %w {axes = [1, 0]} : tensor<8x8xf32> -> tensor<8x8xf32>
+// SPLIT-NEXT:   %d_ct = array.matmul %t_point_ct, %2 : tensor<8x8xf32>, tensor<8x8xf32> -> tensor<8x8xf32>
+// SPLIT-NEXT:   %3 = array.permute_dims %d {axes = [1, 0]} : tensor<8x8xf32> -> tensor<8x8xf32>
+// SPLIT-NEXT:   %w_ct = array.matmul %3, %t_point_ct : tensor<8x8xf32>, tensor<8x8xf32> -> tensor<8x8xf32>
 // SPLIT-NEXT:   %mask = grad.unpack_bits %mask_bits : tensor<8xi8> -> tensor<8x8xi1>
 // SPLIT-NEXT:   %h_ct = grad.drop %d_ct, %mask {p = 0.5} : tensor<8x8xf32>, tensor<8x8xi1> -> tensor<8x8xf32>
-// SPLIT-NEXT:   %6 = array.cos %x : tensor<8x8xf32>
-// SPLIT-NEXT:   %7 = array.multiply %h_ct, %6 : tensor<8x8xf32>
-// SPLIT-NEXT:   %8 = array.full {value = 0.0} : tensor<8x8xf32>
-// SPLIT-NEXT:   %x_ct = grad.gate %7, %mask, %8 : tensor<8x8xf32>, tensor<8x8xi1>, tensor<8x8xf32> -> tensor<8x8xf32>
+// SPLIT-NEXT:   %4 = array.cos %x : tensor<8x8xf32>
+// SPLIT-NEXT:   %5 = array.multiply %h_ct, %4 : tensor<8x8xf32>
+// SPLIT-NEXT:   %6 = array.full {value = 0.0} : tensor<8x8xf32>
+// SPLIT-NEXT:   %x_ct = grad.gate %5, %mask, %6 : tensor<8x8xf32>, tensor<8x8xi1>, tensor<8x8xf32> -> tensor<8x8xf32>
 // SPLIT-NEXT:   func.return %x_ct, %w_ct : tensor<8x8xf32>, tensor<8x8xf32>
 // SPLIT-NEXT: }
 
@@ -83,7 +82,8 @@ func.func @stage(%x: tensor<8x8xf32>, %w: tensor<8x8xf32>, %key: tensor<i64>) ->
 // NONE-NEXT:   %mask = grad.dropout_mask %key, %key {p = 0.5} : tensor<i64>, tensor<i64> -> tensor<8x8xi1>
 // NONE-NEXT:   %d = grad.drop %h, %mask {p = 0.5} : tensor<8x8xf32>, tensor<8x8xi1> -> tensor<8x8xf32>
 // NONE-NEXT:   %z = array.matmul %d, %w : tensor<8x8xf32>, tensor<8x8xf32> -> tensor<8x8xf32>
-// NONE-NEXT:   %t = array.tanh %z : tensor<8x8xf32>
+// NONE-NEXT:   %t_point = grad.tanh_point %z : tensor<8x8xf32>
+// NONE-NEXT:   %t = grad.tanh_at %t_point : tensor<8x8xf32>
 // NONE-NEXT:   %loss = array.sum %t : tensor<8x8xf32> -> tensor<f32>
 // NONE-NEXT:   func.return %loss, %x, %w, %key : tensor<f32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<i64>
 // NONE-NEXT: }
@@ -97,20 +97,18 @@ func.func @stage(%x: tensor<8x8xf32>, %w: tensor<8x8xf32>, %key: tensor<i64>) ->
 // NONE-NEXT:   %d_remat = grad.drop %h_remat, %mask_remat {p = 0.5} : tensor<8x8xf32>, tensor<8x8xi1> -> tensor<8x8xf32>
 // NONE-NEXT:   %w_1 = grad.barrier %w : tensor<8x8xf32>
 // NONE-NEXT:   %z_remat = array.matmul %d_remat, %w_1 : tensor<8x8xf32>, tensor<8x8xf32> -> tensor<8x8xf32>
-// NONE-NEXT:   %t_remat = array.tanh %z_remat : tensor<8x8xf32>
-// NONE-NEXT:   %1 = array.multiply %t_remat, %t_remat : tensor<8x8xf32>
-// NONE-NEXT:   %2 = array.full {value = 1.0} : tensor<8x8xf32>
-// NONE-NEXT:   %3 = array.subtract %2, %1 : tensor<8x8xf32>
-// NONE-NEXT:   %z_ct = array.multiply %t_ct, %3 : tensor<8x8xf32>
-// NONE-NEXT:   %4 = array.permute_dims %w {axes = [1, 0]} : tensor<8x8xf32> -> tensor<8x8xf32>
-// NONE-NEXT:   %d_ct = array.matmul %z_ct, %4 : tensor<8x8xf32>, tensor<8x8xf32> -> tensor<8x8xf32>
-// NONE-NEXT:   %5 = array.permute_dims %d_remat {axes = [1, 0]} : tensor<8x8xf32> -> tensor<8x8xf32>
-// NONE-NEXT:   %w_ct = array.matmul %5, %z_ct : tensor<8x8xf32>, tensor<8x8xf32> -> tensor<8x8xf32>
+// NONE-NEXT:   %t_point_remat = grad.tanh_point %z_remat : tensor<8x8xf32>
+// NONE-NEXT:   %1 = grad.tanh_slope_at %t_point_remat : tensor<8x8xf32>
+// NONE-NEXT:   %t_point_ct = array.multiply %t_ct, %1 : tensor<8x8xf32>
+// NONE-NEXT:   %2 = array.permute_dims %w {axes = [1, 0]} : tensor<8x8xf32> -> tensor<8x8xf32>
+// NONE-NEXT:   %d_ct = array.matmul %t_point_ct, %2 : tensor<8x8xf32>, tensor<8x8xf32> -> tensor<8x8xf32>
+// NONE-NEXT:   %3 = array.permute_dims %d_remat {axes = [1, 0]} : tensor<8x8xf32> -> tensor<8x8xf32>
+// NONE-NEXT:   %w_ct = array.matmul %3, %t_point_ct : tensor<8x8xf32>, tensor<8x8xf32> -> tensor<8x8xf32>
 // NONE-NEXT:   %h_ct = grad.drop %d_ct, %mask_remat {p = 0.5} : tensor<8x8xf32>, tensor<8x8xi1> -> tensor<8x8xf32>
-// NONE-NEXT:   %6 = array.cos %x : tensor<8x8xf32>
-// NONE-NEXT:   %7 = array.multiply %h_ct, %6 : tensor<8x8xf32>
-// NONE-NEXT:   %8 = array.full {value = 0.0} : tensor<8x8xf32>
-// NONE-NEXT:   %x_ct = grad.gate %7, %mask_remat, %8 : tensor<8x8xf32>, tensor<8x8xi1>, tensor<8x8xf32> -> tensor<8x8xf32>
+// NONE-NEXT:   %4 = array.cos %x : tensor<8x8xf32>
+// NONE-NEXT:   %5 = array.multiply %h_ct, %4 : tensor<8x8xf32>
+// NONE-NEXT:   %6 = array.full {value = 0.0} : tensor<8x8xf32>
+// NONE-NEXT:   %x_ct = grad.gate %5, %mask_remat, %6 : tensor<8x8xf32>, tensor<8x8xi1>, tensor<8x8xf32> -> tensor<8x8xf32>
 // NONE-NEXT:   func.return %x_ct, %w_ct : tensor<8x8xf32>, tensor<8x8xf32>
 // NONE-NEXT: }
 
@@ -120,41 +118,39 @@ func.func @stage(%x: tensor<8x8xf32>, %w: tensor<8x8xf32>, %key: tensor<i64>) ->
 // GRAD-NEXT:   %mask_bits = grad.pack_bits %mask : tensor<8x8xi1> -> tensor<8xi8>
 // GRAD-NEXT:   %d = grad.drop %h, %mask {p = 0.5} : tensor<8x8xf32>, tensor<8x8xi1> -> tensor<8x8xf32>
 // GRAD-NEXT:   %z = array.matmul %d, %w : tensor<8x8xf32>, tensor<8x8xf32> -> tensor<8x8xf32>
-// GRAD-NEXT:   %t = array.tanh %z : tensor<8x8xf32>
+// GRAD-NEXT:   %t_point = grad.tanh_point %z : tensor<8x8xf32>
+// GRAD-NEXT:   %t = grad.tanh_at %t_point : tensor<8x8xf32>
 // GRAD-NEXT:   %loss = array.sum %t : tensor<8x8xf32> -> tensor<f32>
 // GRAD-NEXT:   %loss_ct = array.full {value = 1.0} : tensor<f32>
 // GRAD-NEXT:   %0 = array.reshape %loss_ct : tensor<f32> -> tensor<1x1xf32>
 // GRAD-NEXT:   %t_ct = array.broadcast_to %0 : tensor<1x1xf32> -> tensor<8x8xf32>
-// GRAD-NEXT:   %1 = array.multiply %t, %t : tensor<8x8xf32>
-// GRAD-NEXT:   %2 = array.full {value = 1.0} : tensor<8x8xf32>
-// GRAD-NEXT:   %3 = array.subtract %2, %1 : tensor<8x8xf32>
-// GRAD-NEXT:   %z_ct = array.multiply %t_ct, %3 : tensor<8x8xf32>
-// GRAD-NEXT:   %4 = array.permute_dims %w {axes = [1, 0]} : tensor<8x8xf32> -> tensor<8x8xf32>
-// GRAD-NEXT:   %d_ct = array.matmul %z_ct, %4 : tensor<8x8xf32>, tensor<8x8xf32> -> tensor<8x8xf32>
-// GRAD-NEXT:   %5 = array.permute_dims %d {axes = [1, 0]} : tensor<8x8xf32> -> tensor<8x8xf32>
-// GRAD-NEXT:   %w_ct = array.matmul %5, %z_ct : tensor<8x8xf32>, tensor<8x8xf32> -> tensor<8x8xf32>
+// GRAD-NEXT:   %1 = grad.tanh_slope_at %t_point : tensor<8x8xf32>
+// GRAD-NEXT:   %t_point_ct = array.multiply %t_ct, %1 : tensor<8x8xf32>
+// GRAD-NEXT:   %2 = array.permute_dims %w {axes = [1, 0]} : tensor<8x8xf32> -> tensor<8x8xf32>
+// GRAD-NEXT:   %d_ct = array.matmul %t_point_ct, %2 : tensor<8x8xf32>, tensor<8x8xf32> -> tensor<8x8xf32>
+// GRAD-NEXT:   %3 = array.permute_dims %d {axes = [1, 0]} : tensor<8x8xf32> -> tensor<8x8xf32>
+// GRAD-NEXT:   %w_ct = array.matmul %3, %t_point_ct : tensor<8x8xf32>, tensor<8x8xf32> -> tensor<8x8xf32>
 // GRAD-NEXT:   %mask_1 = grad.unpack_bits %mask_bits : tensor<8xi8> -> tensor<8x8xi1>
 // GRAD-NEXT:   %h_ct = grad.drop %d_ct, %mask_1 {p = 0.5} : tensor<8x8xf32>, tensor<8x8xi1> -> tensor<8x8xf32>
-// GRAD-NEXT:   %6 = array.cos %x : tensor<8x8xf32>
-// GRAD-NEXT:   %7 = array.multiply %h_ct, %6 : tensor<8x8xf32>
-// GRAD-NEXT:   %8 = array.full {value = 0.0} : tensor<8x8xf32>
-// GRAD-NEXT:   %x_ct = grad.gate %7, %mask_1, %8 : tensor<8x8xf32>, tensor<8x8xi1>, tensor<8x8xf32> -> tensor<8x8xf32>
+// GRAD-NEXT:   %4 = array.cos %x : tensor<8x8xf32>
+// GRAD-NEXT:   %5 = array.multiply %h_ct, %4 : tensor<8x8xf32>
+// GRAD-NEXT:   %6 = array.full {value = 0.0} : tensor<8x8xf32>
+// GRAD-NEXT:   %x_ct = grad.gate %5, %mask_1, %6 : tensor<8x8xf32>, tensor<8x8xi1>, tensor<8x8xf32> -> tensor<8x8xf32>
 // GRAD-NEXT:   func.return %loss, %x_ct, %w_ct : tensor<f32>, tensor<8x8xf32>, tensor<8x8xf32>
 // GRAD-NEXT: }
 
 //      FUSED: func.func @elementwise_grad(%x: tensor<8x8xf32>, %key: tensor<i64>) -> (tensor<f32>, tensor<8x8xf32>) {
 // FUSED-NEXT:   %mask = grad.dropout_mask %key, %key {p = 0.5} : tensor<i64>, tensor<i64> -> tensor<8x8xi1>
 // FUSED-NEXT:   %d = grad.drop %x, %mask {p = 0.5} : tensor<8x8xf32>, tensor<8x8xi1> -> tensor<8x8xf32>
-// FUSED-NEXT:   %t = array.tanh %d : tensor<8x8xf32>
+// FUSED-NEXT:   %t_point = grad.tanh_point %d : tensor<8x8xf32>
+// FUSED-NEXT:   %t = grad.tanh_at %t_point : tensor<8x8xf32>
 // FUSED-NEXT:   %loss = array.sum %t : tensor<8x8xf32> -> tensor<f32>
 // FUSED-NEXT:   %loss_ct = array.full {value = 1.0} : tensor<f32>
 // FUSED-NEXT:   %0 = array.reshape %loss_ct : tensor<f32> -> tensor<1x1xf32>
 // FUSED-NEXT:   %t_ct = array.broadcast_to %0 : tensor<1x1xf32> -> tensor<8x8xf32>
-// FUSED-NEXT:   %1 = array.multiply %t, %t : tensor<8x8xf32>
-// FUSED-NEXT:   %2 = array.full {value = 1.0} : tensor<8x8xf32>
-// FUSED-NEXT:   %3 = array.subtract %2, %1 : tensor<8x8xf32>
-// FUSED-NEXT:   %d_ct = array.multiply %t_ct, %3 : tensor<8x8xf32>
-// FUSED-NEXT:   %x_ct = grad.drop %d_ct, %mask {p = 0.5} : tensor<8x8xf32>, tensor<8x8xi1> -> tensor<8x8xf32>
+// FUSED-NEXT:   %1 = grad.tanh_slope_at %t_point : tensor<8x8xf32>
+// FUSED-NEXT:   %t_point_ct = array.multiply %t_ct, %1 : tensor<8x8xf32>
+// FUSED-NEXT:   %x_ct = grad.drop %t_point_ct, %mask {p = 0.5} : tensor<8x8xf32>, tensor<8x8xi1> -> tensor<8x8xf32>
 // FUSED-NEXT:   func.return %loss, %x_ct : tensor<f32>, tensor<8x8xf32>
 // FUSED-NEXT: }
 

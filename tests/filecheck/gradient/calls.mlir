@@ -65,29 +65,28 @@ func.func @f(%x: tensor<4xf64>) -> tensor<4xf64> {
 }
 
 //      CHECK: func.func @inner_fwd(%a: tensor<4xf64>) -> (tensor<4xf64>, tensor<4xf64>) {
-// CHECK-NEXT:   %t = array.tanh %a : tensor<4xf64>
-// CHECK-NEXT:   func.return %t, %t : tensor<4xf64>, tensor<4xf64>
+// CHECK-NEXT:   %t_point = grad.tanh_point %a : tensor<4xf64>
+// CHECK-NEXT:   %t = grad.tanh_at %t_point : tensor<4xf64>
+// CHECK-NEXT:   func.return %t, %t_point : tensor<4xf64>, tensor<4xf64>
 // CHECK-NEXT: }
-//      CHECK: func.func @inner_bwd(%t: tensor<4xf64>, %t_ct: tensor<4xf64>) -> tensor<4xf64> {
-// CHECK-NEXT:   %0 = array.multiply %t, %t : tensor<4xf64>
-// CHECK-NEXT:   %1 = array.full {value = 1.0} : tensor<4xf64>
-// CHECK-NEXT:   %2 = array.subtract %1, %0 : tensor<4xf64>
-// CHECK-NEXT:   %a_ct = array.multiply %t_ct, %2 : tensor<4xf64>
-// CHECK-NEXT:   func.return %a_ct : tensor<4xf64>
+//      CHECK: func.func @inner_bwd(%t_point: tensor<4xf64>, %t_ct: tensor<4xf64>) -> tensor<4xf64> {
+// CHECK-NEXT:   %0 = grad.tanh_slope_at %t_point : tensor<4xf64>
+// CHECK-NEXT:   %t_point_ct = array.multiply %t_ct, %0 : tensor<4xf64>
+// CHECK-NEXT:   func.return %t_point_ct : tensor<4xf64>
 // CHECK-NEXT: }
 //      CHECK: func.func @outer_fwd(%a: tensor<4xf64>) -> (tensor<4xf64>, tensor<4xf64>, tensor<4xf64>) {
-// CHECK-NEXT:   %b, %t = func.call @inner_fwd(%a) : (tensor<4xf64>) -> (tensor<4xf64>, tensor<4xf64>)
-// CHECK-NEXT:   %c, %t_1 = func.call @inner_fwd(%b) : (tensor<4xf64>) -> (tensor<4xf64>, tensor<4xf64>)
-// CHECK-NEXT:   func.return %c, %t, %t_1 : tensor<4xf64>, tensor<4xf64>, tensor<4xf64>
+// CHECK-NEXT:   %b, %t_point = func.call @inner_fwd(%a) : (tensor<4xf64>) -> (tensor<4xf64>, tensor<4xf64>)
+// CHECK-NEXT:   %c, %t_point_1 = func.call @inner_fwd(%b) : (tensor<4xf64>) -> (tensor<4xf64>, tensor<4xf64>)
+// CHECK-NEXT:   func.return %c, %t_point, %t_point_1 : tensor<4xf64>, tensor<4xf64>, tensor<4xf64>
 // CHECK-NEXT: }
-//      CHECK: func.func @outer_bwd(%t: tensor<4xf64>, %t_1: tensor<4xf64>, %c_ct: tensor<4xf64>) -> tensor<4xf64> {
-// CHECK-NEXT:   %b_ct = func.call @inner_bwd(%t_1, %c_ct) : (tensor<4xf64>, tensor<4xf64>) -> tensor<4xf64>
-// CHECK-NEXT:   %a_ct = func.call @inner_bwd(%t, %b_ct) : (tensor<4xf64>, tensor<4xf64>) -> tensor<4xf64>
+//      CHECK: func.func @outer_bwd(%t_point: tensor<4xf64>, %t_point_1: tensor<4xf64>, %c_ct: tensor<4xf64>) -> tensor<4xf64> {
+// CHECK-NEXT:   %b_ct = func.call @inner_bwd(%t_point_1, %c_ct) : (tensor<4xf64>, tensor<4xf64>) -> tensor<4xf64>
+// CHECK-NEXT:   %a_ct = func.call @inner_bwd(%t_point, %b_ct) : (tensor<4xf64>, tensor<4xf64>) -> tensor<4xf64>
 // CHECK-NEXT:   func.return %a_ct : tensor<4xf64>
 // CHECK-NEXT: }
 //      CHECK: func.func @f_vjp(%x: tensor<4xf64>, %y_ct: tensor<4xf64>) -> (tensor<4xf64>, tensor<4xf64>) {
-// CHECK-NEXT:   %y, %t, %t_1 = func.call @outer_fwd(%x) : (tensor<4xf64>) -> (tensor<4xf64>, tensor<4xf64>, tensor<4xf64>)
-// CHECK-NEXT:   %x_ct = func.call @outer_bwd(%t, %t_1, %y_ct) : (tensor<4xf64>, tensor<4xf64>, tensor<4xf64>) -> tensor<4xf64>
+// CHECK-NEXT:   %y, %t_point, %t_point_1 = func.call @outer_fwd(%x) : (tensor<4xf64>) -> (tensor<4xf64>, tensor<4xf64>, tensor<4xf64>)
+// CHECK-NEXT:   %x_ct = func.call @outer_bwd(%t_point, %t_point_1, %y_ct) : (tensor<4xf64>, tensor<4xf64>, tensor<4xf64>) -> tensor<4xf64>
 // CHECK-NEXT:   func.return %y, %x_ct : tensor<4xf64>, tensor<4xf64>
 // CHECK-NEXT: }
 

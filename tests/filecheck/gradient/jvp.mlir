@@ -5,7 +5,7 @@
 // RUN: gradir-opt %s -p "gradir-gradient{function=caller mode=jvp}" | filecheck %s --check-prefix=CALL
 // RUN: gradir-run %s -p "gradir-gradient{function=tanh mode=jvp}" --function tanh_jvp --random-inputs 0 | filecheck %s --check-prefix=VALUES
 
-// Forward mode: one multiplication more than the coefficient 1 - y * y.
+// Forward mode: one multiplication more than the slope, which is read off a point.
 func.func @tanh(%x: tensor<4xf32>) -> tensor<4xf32> {
   %y = array.tanh %x : tensor<4xf32>
   func.return %y : tensor<4xf32>
@@ -40,11 +40,10 @@ func.func @caller(%x: tensor<2xf32>, %y: tensor<2xf32> {grad.inactive}) -> tenso
 }
 
 //      TANH: func.func @tanh_jvp(%x: tensor<4xf32>, %x_tangent: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
-// TANH-NEXT:   %y = array.tanh %x : tensor<4xf32>
-// TANH-NEXT:   %0 = array.multiply %y, %y : tensor<4xf32>
-// TANH-NEXT:   %1 = array.full {value = 1.0} : tensor<4xf32>
-// TANH-NEXT:   %2 = array.subtract %1, %0 : tensor<4xf32>
-// TANH-NEXT:   %y_tangent = array.multiply %x_tangent, %2 : tensor<4xf32>
+// TANH-NEXT:   %y_point = grad.tanh_point %x : tensor<4xf32>
+// TANH-NEXT:   %y = grad.tanh_at %y_point : tensor<4xf32>
+// TANH-NEXT:   %0 = grad.tanh_slope_at %y_point : tensor<4xf32>
+// TANH-NEXT:   %y_tangent = array.multiply %x_tangent, %0 : tensor<4xf32>
 // TANH-NEXT:   func.return %y, %y_tangent : tensor<4xf32>, tensor<4xf32>
 // TANH-NEXT: }
 

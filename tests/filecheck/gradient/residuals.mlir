@@ -1,7 +1,7 @@
 // RUN: gradir-opt %s --split-input-file -p "gradir-gradient{function=f}" | filecheck %s
 
 // What the forward function returns is what the backward function reads, and nothing else.
-// tanh and relu keep their outputs, matmul its operands, add and transposes nothing.
+// tanh keeps a point, relu its output, matmul its operands, add and transposes nothing.
 func.func @f(%x: tensor<3x4xf64>, %w: tensor<4x5xf64>, %b: tensor<3x5xf64>) -> tensor<5x3xf64> {
   %product = array.matmul %x, %w : tensor<3x4xf64>, tensor<4x5xf64> -> tensor<3x5xf64>
   %sum = array.add %product, %b : tensor<3x5xf64>
@@ -14,25 +14,24 @@ func.func @f(%x: tensor<3x4xf64>, %w: tensor<4x5xf64>, %b: tensor<3x5xf64>) -> t
 //      CHECK: func.func @f_fwd(%x: tensor<3x4xf64>, %w: tensor<4x5xf64>, %b: tensor<3x5xf64>) -> (tensor<5x3xf64>, tensor<3x4xf64>, tensor<4x5xf64>, tensor<3x5xf64>, tensor<3x5xf64>) {
 // CHECK-NEXT:   %product = array.matmul %x, %w : tensor<3x4xf64>, tensor<4x5xf64> -> tensor<3x5xf64>
 // CHECK-NEXT:   %sum = array.add %product, %b : tensor<3x5xf64>
-// CHECK-NEXT:   %tanh = array.tanh %sum : tensor<3x5xf64>
+// CHECK-NEXT:   %tanh_point = grad.tanh_point %sum : tensor<3x5xf64>
+// CHECK-NEXT:   %tanh = grad.tanh_at %tanh_point : tensor<3x5xf64>
 // CHECK-NEXT:   %relu = nn.relu %tanh : tensor<3x5xf64>
 // CHECK-NEXT:   %y = array.permute_dims %relu {axes = [1, 0]} : tensor<3x5xf64> -> tensor<5x3xf64>
-// CHECK-NEXT:   func.return %y, %x, %w, %tanh, %relu : tensor<5x3xf64>, tensor<3x4xf64>, tensor<4x5xf64>, tensor<3x5xf64>, tensor<3x5xf64>
+// CHECK-NEXT:   func.return %y, %x, %w, %tanh_point, %relu : tensor<5x3xf64>, tensor<3x4xf64>, tensor<4x5xf64>, tensor<3x5xf64>, tensor<3x5xf64>
 // CHECK-NEXT: }
-//      CHECK: func.func @f_bwd(%x: tensor<3x4xf64>, %w: tensor<4x5xf64>, %tanh: tensor<3x5xf64>, %relu: tensor<3x5xf64>, %y_ct: tensor<5x3xf64>) -> (tensor<3x4xf64>, tensor<4x5xf64>, tensor<3x5xf64>) {
+//      CHECK: func.func @f_bwd(%x: tensor<3x4xf64>, %w: tensor<4x5xf64>, %tanh_point: tensor<3x5xf64>, %relu: tensor<3x5xf64>, %y_ct: tensor<5x3xf64>) -> (tensor<3x4xf64>, tensor<4x5xf64>, tensor<3x5xf64>) {
 // CHECK-NEXT:   %relu_ct = array.permute_dims %y_ct {axes = [1, 0]} : tensor<5x3xf64> -> tensor<3x5xf64>
 // CHECK-NEXT:   %0 = array.full {value = 0.0} : tensor<3x5xf64>
 // CHECK-NEXT:   %1 = array.greater %relu, %0 : tensor<3x5xf64>, tensor<3x5xf64> -> tensor<3x5xi1>
-// CHECK-NEXT:   %2 = array.multiply %tanh, %tanh : tensor<3x5xf64>
-// CHECK-NEXT:   %3 = array.full {value = 1.0} : tensor<3x5xf64>
-// CHECK-NEXT:   %4 = array.subtract %3, %2 : tensor<3x5xf64>
-// CHECK-NEXT:   %5 = array.multiply %relu_ct, %4 : tensor<3x5xf64>
-// CHECK-NEXT:   %sum_ct = grad.gate %5, %1, %relu : tensor<3x5xf64>, tensor<3x5xi1>, tensor<3x5xf64> -> tensor<3x5xf64>
-// CHECK-NEXT:   %6 = array.permute_dims %w {axes = [1, 0]} : tensor<4x5xf64> -> tensor<5x4xf64>
-// CHECK-NEXT:   %x_ct = array.matmul %sum_ct, %6 : tensor<3x5xf64>, tensor<5x4xf64> -> tensor<3x4xf64>
-// CHECK-NEXT:   %7 = array.permute_dims %x {axes = [1, 0]} : tensor<3x4xf64> -> tensor<4x3xf64>
-// CHECK-NEXT:   %w_ct = array.matmul %7, %sum_ct : tensor<4x3xf64>, tensor<3x5xf64> -> tensor<4x5xf64>
-// CHECK-NEXT:   func.return %x_ct, %w_ct, %sum_ct : tensor<3x4xf64>, tensor<4x5xf64>, tensor<3x5xf64>
+// CHECK-NEXT:   %2 = grad.tanh_slope_at %tanh_point : tensor<3x5xf64>
+// CHECK-NEXT:   %3 = array.multiply %relu_ct, %2 : tensor<3x5xf64>
+// CHECK-NEXT:   %tanh_point_ct = grad.gate %3, %1, %relu : tensor<3x5xf64>, tensor<3x5xi1>, tensor<3x5xf64> -> tensor<3x5xf64>
+// CHECK-NEXT:   %4 = array.permute_dims %w {axes = [1, 0]} : tensor<4x5xf64> -> tensor<5x4xf64>
+// CHECK-NEXT:   %x_ct = array.matmul %tanh_point_ct, %4 : tensor<3x5xf64>, tensor<5x4xf64> -> tensor<3x4xf64>
+// CHECK-NEXT:   %5 = array.permute_dims %x {axes = [1, 0]} : tensor<3x4xf64> -> tensor<4x3xf64>
+// CHECK-NEXT:   %w_ct = array.matmul %5, %tanh_point_ct : tensor<4x3xf64>, tensor<3x5xf64> -> tensor<4x5xf64>
+// CHECK-NEXT:   func.return %x_ct, %w_ct, %tanh_point_ct : tensor<3x4xf64>, tensor<4x5xf64>, tensor<3x5xf64>
 // CHECK-NEXT: }
 
 // -----

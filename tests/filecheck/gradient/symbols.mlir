@@ -15,35 +15,34 @@ func.func @h(%x: tensor<4xf64>) -> tensor<4xf64> {
 }
 
 //      CHECK: func.func @g_fwd(%a: tensor<4xf64>) -> (tensor<4xf64>, tensor<4xf64>) {
-// CHECK-NEXT:   %t = array.tanh %a : tensor<4xf64>
-// CHECK-NEXT:   func.return %t, %t : tensor<4xf64>, tensor<4xf64>
+// CHECK-NEXT:   %t_point = grad.tanh_point %a : tensor<4xf64>
+// CHECK-NEXT:   %t = grad.tanh_at %t_point : tensor<4xf64>
+// CHECK-NEXT:   func.return %t, %t_point : tensor<4xf64>, tensor<4xf64>
 // CHECK-NEXT: }
-//      CHECK: func.func @g_bwd(%t: tensor<4xf64>, %t_ct: tensor<4xf64>) -> tensor<4xf64> {
-// CHECK-NEXT:   %0 = array.multiply %t, %t : tensor<4xf64>
-// CHECK-NEXT:   %1 = array.full {value = 1.0} : tensor<4xf64>
-// CHECK-NEXT:   %2 = array.subtract %1, %0 : tensor<4xf64>
-// CHECK-NEXT:   %a_ct = array.multiply %t_ct, %2 : tensor<4xf64>
-// CHECK-NEXT:   func.return %a_ct : tensor<4xf64>
+//      CHECK: func.func @g_bwd(%t_point: tensor<4xf64>, %t_ct: tensor<4xf64>) -> tensor<4xf64> {
+// CHECK-NEXT:   %0 = grad.tanh_slope_at %t_point : tensor<4xf64>
+// CHECK-NEXT:   %t_point_ct = array.multiply %t_ct, %0 : tensor<4xf64>
+// CHECK-NEXT:   func.return %t_point_ct : tensor<4xf64>
 // CHECK-NEXT: }
 //      CHECK: func.func @f_vjp(%x: tensor<4xf64>, %y_ct: tensor<4xf64>) -> (tensor<4xf64>, tensor<4xf64>) {
-// CHECK-NEXT:   %y, %t = func.call @g_fwd(%x) : (tensor<4xf64>) -> (tensor<4xf64>, tensor<4xf64>)
-// CHECK-NEXT:   %x_ct = func.call @g_bwd(%t, %y_ct) : (tensor<4xf64>, tensor<4xf64>) -> tensor<4xf64>
+// CHECK-NEXT:   %y, %t_point = func.call @g_fwd(%x) : (tensor<4xf64>) -> (tensor<4xf64>, tensor<4xf64>)
+// CHECK-NEXT:   %x_ct = func.call @g_bwd(%t_point, %y_ct) : (tensor<4xf64>, tensor<4xf64>) -> tensor<4xf64>
 // CHECK-NEXT:   func.return %y, %x_ct : tensor<4xf64>, tensor<4xf64>
 // CHECK-NEXT: }
 //      CHECK: func.func @f_fwd(%x: tensor<4xf64>) -> (tensor<4xf64>, tensor<4xf64>) {
-// CHECK-NEXT:   %y, %t = func.call @g_fwd(%x) : (tensor<4xf64>) -> (tensor<4xf64>, tensor<4xf64>)
-// CHECK-NEXT:   func.return %y, %t : tensor<4xf64>, tensor<4xf64>
+// CHECK-NEXT:   %y, %t_point = func.call @g_fwd(%x) : (tensor<4xf64>) -> (tensor<4xf64>, tensor<4xf64>)
+// CHECK-NEXT:   func.return %y, %t_point : tensor<4xf64>, tensor<4xf64>
 // CHECK-NEXT: }
-//      CHECK: func.func @f_bwd(%t: tensor<4xf64>, %y_ct: tensor<4xf64>) -> tensor<4xf64> {
-// CHECK-NEXT:   %x_ct = func.call @g_bwd(%t, %y_ct) : (tensor<4xf64>, tensor<4xf64>) -> tensor<4xf64>
+//      CHECK: func.func @f_bwd(%t_point: tensor<4xf64>, %y_ct: tensor<4xf64>) -> tensor<4xf64> {
+// CHECK-NEXT:   %x_ct = func.call @g_bwd(%t_point, %y_ct) : (tensor<4xf64>, tensor<4xf64>) -> tensor<4xf64>
 // CHECK-NEXT:   func.return %x_ct : tensor<4xf64>
 // CHECK-NEXT: }
 //      CHECK: func.func @h_fwd(%x: tensor<4xf64>) -> (tensor<4xf64>, tensor<4xf64>) {
-// CHECK-NEXT:   %y, %t = func.call @g_fwd(%x) : (tensor<4xf64>) -> (tensor<4xf64>, tensor<4xf64>)
-// CHECK-NEXT:   func.return %y, %t : tensor<4xf64>, tensor<4xf64>
+// CHECK-NEXT:   %y, %t_point = func.call @g_fwd(%x) : (tensor<4xf64>) -> (tensor<4xf64>, tensor<4xf64>)
+// CHECK-NEXT:   func.return %y, %t_point : tensor<4xf64>, tensor<4xf64>
 // CHECK-NEXT: }
-//      CHECK: func.func @h_bwd(%t: tensor<4xf64>, %y_ct: tensor<4xf64>) -> tensor<4xf64> {
-// CHECK-NEXT:   %x_ct = func.call @g_bwd(%t, %y_ct) : (tensor<4xf64>, tensor<4xf64>) -> tensor<4xf64>
+//      CHECK: func.func @h_bwd(%t_point: tensor<4xf64>, %y_ct: tensor<4xf64>) -> tensor<4xf64> {
+// CHECK-NEXT:   %x_ct = func.call @g_bwd(%t_point, %y_ct) : (tensor<4xf64>, tensor<4xf64>) -> tensor<4xf64>
 // CHECK-NEXT:   func.return %x_ct : tensor<4xf64>
 // CHECK-NEXT: }
 
@@ -66,27 +65,26 @@ func.func @h(%x: tensor<4xf64>) -> tensor<4xf64> {
 }
 
 //      CHECK: func.func @g_fwd__1(%a: tensor<4xf64>) -> (tensor<4xf64>, tensor<4xf64>) {
-// CHECK-NEXT:   %t = array.tanh %a : tensor<4xf64>
-// CHECK-NEXT:   func.return %t, %t : tensor<4xf64>, tensor<4xf64>
+// CHECK-NEXT:   %t_point = grad.tanh_point %a : tensor<4xf64>
+// CHECK-NEXT:   %t = grad.tanh_at %t_point : tensor<4xf64>
+// CHECK-NEXT:   func.return %t, %t_point : tensor<4xf64>, tensor<4xf64>
 // CHECK-NEXT: }
-//      CHECK: func.func @g_bwd(%t: tensor<4xf64>, %t_ct: tensor<4xf64>) -> tensor<4xf64> {
-// CHECK-NEXT:   %0 = array.multiply %t, %t : tensor<4xf64>
-// CHECK-NEXT:   %1 = array.full {value = 1.0} : tensor<4xf64>
-// CHECK-NEXT:   %2 = array.subtract %1, %0 : tensor<4xf64>
-// CHECK-NEXT:   %a_ct = array.multiply %t_ct, %2 : tensor<4xf64>
-// CHECK-NEXT:   func.return %a_ct : tensor<4xf64>
+//      CHECK: func.func @g_bwd(%t_point: tensor<4xf64>, %t_ct: tensor<4xf64>) -> tensor<4xf64> {
+// CHECK-NEXT:   %0 = grad.tanh_slope_at %t_point : tensor<4xf64>
+// CHECK-NEXT:   %t_point_ct = array.multiply %t_ct, %0 : tensor<4xf64>
+// CHECK-NEXT:   func.return %t_point_ct : tensor<4xf64>
 // CHECK-NEXT: }
 //      CHECK: func.func @f_vjp(%x: tensor<4xf64>, %y_ct: tensor<4xf64>) -> (tensor<4xf64>, tensor<4xf64>) {
-// CHECK-NEXT:   %y, %t = func.call @g_fwd__1(%x) : (tensor<4xf64>) -> (tensor<4xf64>, tensor<4xf64>)
-// CHECK-NEXT:   %x_ct = func.call @g_bwd(%t, %y_ct) : (tensor<4xf64>, tensor<4xf64>) -> tensor<4xf64>
+// CHECK-NEXT:   %y, %t_point = func.call @g_fwd__1(%x) : (tensor<4xf64>) -> (tensor<4xf64>, tensor<4xf64>)
+// CHECK-NEXT:   %x_ct = func.call @g_bwd(%t_point, %y_ct) : (tensor<4xf64>, tensor<4xf64>) -> tensor<4xf64>
 // CHECK-NEXT:   func.return %y, %x_ct : tensor<4xf64>, tensor<4xf64>
 // CHECK-NEXT: }
 //      CHECK: func.func @f_fwd(%x: tensor<4xf64>) -> (tensor<4xf64>, tensor<4xf64>) {
-// CHECK-NEXT:   %y, %t = func.call @g_fwd__1(%x) : (tensor<4xf64>) -> (tensor<4xf64>, tensor<4xf64>)
-// CHECK-NEXT:   func.return %y, %t : tensor<4xf64>, tensor<4xf64>
+// CHECK-NEXT:   %y, %t_point = func.call @g_fwd__1(%x) : (tensor<4xf64>) -> (tensor<4xf64>, tensor<4xf64>)
+// CHECK-NEXT:   func.return %y, %t_point : tensor<4xf64>, tensor<4xf64>
 // CHECK-NEXT: }
-//      CHECK: func.func @f_bwd(%t: tensor<4xf64>, %y_ct: tensor<4xf64>) -> tensor<4xf64> {
-// CHECK-NEXT:   %x_ct = func.call @g_bwd(%t, %y_ct) : (tensor<4xf64>, tensor<4xf64>) -> tensor<4xf64>
+//      CHECK: func.func @f_bwd(%t_point: tensor<4xf64>, %y_ct: tensor<4xf64>) -> tensor<4xf64> {
+// CHECK-NEXT:   %x_ct = func.call @g_bwd(%t_point, %y_ct) : (tensor<4xf64>, tensor<4xf64>) -> tensor<4xf64>
 // CHECK-NEXT:   func.return %x_ct : tensor<4xf64>
 // CHECK-NEXT: }
 //      CHECK: func.func @h_fwd(%x: tensor<4xf64>) -> tensor<4xf64> {

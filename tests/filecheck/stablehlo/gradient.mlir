@@ -10,23 +10,91 @@ func.func @f(%w: tensor<4x3xf32>, %x: tensor<2x4xf32>) -> tensor<f32> {
 
 //      CHECK: func.func public @main(%w: tensor<4x3xf32>, %x: tensor<2x4xf32>) -> (tensor<f32>, tensor<4x3xf32>, tensor<2x4xf32>) {
 // CHECK-NEXT:   %z = "stablehlo.dot_general"(%x, %w) <{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>}> : (tensor<2x4xf32>, tensor<4x3xf32>) -> tensor<2x3xf32>
-// CHECK-NEXT:   %h = "stablehlo.tanh"(%z) : (tensor<2x3xf32>) -> tensor<2x3xf32>
-// CHECK-NEXT:   %0 = "stablehlo.constant"() <{value = dense<0.000000e+00> : tensor<f32>}> : () -> tensor<f32>
-// CHECK-NEXT:   %sum = "stablehlo.reduce"(%h, %0) <{dimensions = array<i64: 0, 1>}> ({
-// CHECK-NEXT:   ^bb0(%1: tensor<f32>, %2: tensor<f32>):
-// CHECK-NEXT:     %3 = "stablehlo.add"(%1, %2) : (tensor<f32>, tensor<f32>) -> tensor<f32>
-// CHECK-NEXT:     "stablehlo.return"(%3) : (tensor<f32>) -> ()
-// CHECK-NEXT:   }) : (tensor<2x3xf32>, tensor<f32>) -> tensor<f32>
+// CHECK-NEXT:   %0 = "stablehlo.abs"(%z) : (tensor<2x3xf32>) -> tensor<2x3xf32>
+// CHECK-NEXT:   %1 = "stablehlo.constant"() <{value = dense<44.3614082> : tensor<f32>}> : () -> tensor<f32>
+// CHECK-NEXT:   %2 = "stablehlo.broadcast_in_dim"(%1) <{broadcast_dimensions = array<i64>}> : (tensor<f32>) -> tensor<2x3xf32>
+// CHECK-NEXT:   %3 = "stablehlo.minimum"(%0, %2) : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+// CHECK-NEXT:   %4 = "stablehlo.constant"() <{value = dense<2.000000e+00> : tensor<f32>}> : () -> tensor<f32>
+// CHECK-NEXT:   %5 = "stablehlo.broadcast_in_dim"(%4) <{broadcast_dimensions = array<i64>}> : (tensor<f32>) -> tensor<2x3xf32>
+// CHECK-NEXT:   %6 = "stablehlo.multiply"(%3, %5) : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+// CHECK-NEXT:   %7 = "stablehlo.exponential_minus_one"(%6) : (tensor<2x3xf32>) -> tensor<2x3xf32>
+// CHECK-NEXT:   %8 = "stablehlo.constant"() <{value = dense<5.000000e-01> : tensor<f32>}> : () -> tensor<f32>
+// CHECK-NEXT:   %9 = "stablehlo.broadcast_in_dim"(%8) <{broadcast_dimensions = array<i64>}> : (tensor<f32>) -> tensor<2x3xf32>
+// CHECK-NEXT:   %10 = "stablehlo.multiply"(%7, %9) : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
 // CHECK-NEXT:   %sum_ct = "stablehlo.constant"() <{value = dense<1.000000e+00> : tensor<f32>}> : () -> tensor<f32>
+// CHECK-NEXT:   %11 = "stablehlo.broadcast_in_dim"(%sum_ct) <{broadcast_dimensions = array<i64>}> : (tensor<f32>) -> tensor<2x3xf32>
+// CHECK-NEXT:   %12 = "stablehlo.compare"(%10, %11) <{comparison_direction = #stablehlo<comparison_direction LT>, compare_type = #stablehlo<comparison_type FLOAT>}> : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xi1>
+// CHECK-NEXT:   %13 = "stablehlo.broadcast_in_dim"(%sum_ct) <{broadcast_dimensions = array<i64>}> : (tensor<f32>) -> tensor<2x3xf32>
+// CHECK-NEXT:   %14 = "stablehlo.select"(%12, %10, %13) : (tensor<2x3xi1>, tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+// CHECK-NEXT:   %15 = "stablehlo.broadcast_in_dim"(%sum_ct) <{broadcast_dimensions = array<i64>}> : (tensor<f32>) -> tensor<2x3xf32>
+// CHECK-NEXT:   %16 = "stablehlo.add"(%10, %15) : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+// CHECK-NEXT:   %17 = "stablehlo.divide"(%14, %16) : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+// CHECK-NEXT:   %18 = "stablehlo.abs"(%z) : (tensor<2x3xf32>) -> tensor<2x3xf32>
+// CHECK-NEXT:   %19 = "stablehlo.broadcast_in_dim"(%1) <{broadcast_dimensions = array<i64>}> : (tensor<f32>) -> tensor<2x3xf32>
+// CHECK-NEXT:   %20 = "stablehlo.compare"(%18, %19) <{comparison_direction = #stablehlo<comparison_direction GT>, compare_type = #stablehlo<comparison_type FLOAT>}> : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xi1>
+// CHECK-NEXT:   %21 = "stablehlo.constant"() <{value = dense<0.000000e+00> : tensor<f32>}> : () -> tensor<f32>
+// CHECK-NEXT:   %22 = "stablehlo.broadcast_in_dim"(%21) <{broadcast_dimensions = array<i64>}> : (tensor<f32>) -> tensor<2x3xf32>
+// CHECK-NEXT:   %23 = "stablehlo.select"(%20, %22, %17) : (tensor<2x3xi1>, tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+// CHECK-NEXT:   %24 = "stablehlo.bitcast_convert"(%23) : (tensor<2x3xf32>) -> tensor<2x3xui32>
+// CHECK-NEXT:   %25 = "stablehlo.constant"() <{value = dense<1073741824> : tensor<ui32>}> : () -> tensor<ui32>
+// CHECK-NEXT:   %26 = "stablehlo.broadcast_in_dim"(%25) <{broadcast_dimensions = array<i64>}> : (tensor<ui32>) -> tensor<2x3xui32>
+// CHECK-NEXT:   %27 = "stablehlo.or"(%24, %26) : (tensor<2x3xui32>, tensor<2x3xui32>) -> tensor<2x3xui32>
+// CHECK-NEXT:   %28 = "stablehlo.bitcast_convert"(%27) : (tensor<2x3xui32>) -> tensor<2x3xf32>
+// CHECK-NEXT:   %29 = "stablehlo.select"(%12, %23, %28) : (tensor<2x3xi1>, tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+// CHECK-NEXT:   %30 = "stablehlo.bitcast_convert"(%29) : (tensor<2x3xf32>) -> tensor<2x3xui32>
+// CHECK-NEXT:   %31 = "stablehlo.bitcast_convert"(%z) : (tensor<2x3xf32>) -> tensor<2x3xui32>
+// CHECK-NEXT:   %32 = "stablehlo.constant"() <{value = dense<2147483647> : tensor<ui32>}> : () -> tensor<ui32>
+// CHECK-NEXT:   %33 = "stablehlo.broadcast_in_dim"(%32) <{broadcast_dimensions = array<i64>}> : (tensor<ui32>) -> tensor<2x3xui32>
+// CHECK-NEXT:   %34 = "stablehlo.and"(%30, %33) : (tensor<2x3xui32>, tensor<2x3xui32>) -> tensor<2x3xui32>
+// CHECK-NEXT:   %35 = "stablehlo.constant"() <{value = dense<2147483648> : tensor<ui32>}> : () -> tensor<ui32>
+// CHECK-NEXT:   %36 = "stablehlo.broadcast_in_dim"(%35) <{broadcast_dimensions = array<i64>}> : (tensor<ui32>) -> tensor<2x3xui32>
+// CHECK-NEXT:   %37 = "stablehlo.and"(%31, %36) : (tensor<2x3xui32>, tensor<2x3xui32>) -> tensor<2x3xui32>
+// CHECK-NEXT:   %38 = "stablehlo.or"(%34, %37) : (tensor<2x3xui32>, tensor<2x3xui32>) -> tensor<2x3xui32>
+// CHECK-NEXT:   %h_point = "stablehlo.bitcast_convert"(%38) : (tensor<2x3xui32>) -> tensor<2x3xf32>
+// CHECK-NEXT:   %39 = "stablehlo.bitcast_convert"(%h_point) : (tensor<2x3xf32>) -> tensor<2x3xui32>
+// CHECK-NEXT:   %40 = "stablehlo.constant"() <{value = dense<1073741823> : tensor<ui32>}> : () -> tensor<ui32>
+// CHECK-NEXT:   %41 = "stablehlo.broadcast_in_dim"(%40) <{broadcast_dimensions = array<i64>}> : (tensor<ui32>) -> tensor<2x3xui32>
+// CHECK-NEXT:   %42 = "stablehlo.and"(%39, %41) : (tensor<2x3xui32>, tensor<2x3xui32>) -> tensor<2x3xui32>
+// CHECK-NEXT:   %43 = "stablehlo.bitcast_convert"(%42) : (tensor<2x3xui32>) -> tensor<2x3xf32>
+// CHECK-NEXT:   %44 = "stablehlo.abs"(%h_point) : (tensor<2x3xf32>) -> tensor<2x3xf32>
+// CHECK-NEXT:   %45 = "stablehlo.broadcast_in_dim"(%sum_ct) <{broadcast_dimensions = array<i64>}> : (tensor<f32>) -> tensor<2x3xf32>
+// CHECK-NEXT:   %46 = "stablehlo.compare"(%44, %45) <{comparison_direction = #stablehlo<comparison_direction GT>, compare_type = #stablehlo<comparison_type FLOAT>}> : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xi1>
+// CHECK-NEXT:   %47 = "stablehlo.broadcast_in_dim"(%sum_ct) <{broadcast_dimensions = array<i64>}> : (tensor<f32>) -> tensor<2x3xf32>
+// CHECK-NEXT:   %48 = "stablehlo.subtract"(%47, %43) : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+// CHECK-NEXT:   %49 = "stablehlo.bitcast_convert"(%48) : (tensor<2x3xf32>) -> tensor<2x3xui32>
+// CHECK-NEXT:   %50 = "stablehlo.bitcast_convert"(%h_point) : (tensor<2x3xf32>) -> tensor<2x3xui32>
+// CHECK-NEXT:   %51 = "stablehlo.broadcast_in_dim"(%32) <{broadcast_dimensions = array<i64>}> : (tensor<ui32>) -> tensor<2x3xui32>
+// CHECK-NEXT:   %52 = "stablehlo.and"(%49, %51) : (tensor<2x3xui32>, tensor<2x3xui32>) -> tensor<2x3xui32>
+// CHECK-NEXT:   %53 = "stablehlo.broadcast_in_dim"(%35) <{broadcast_dimensions = array<i64>}> : (tensor<ui32>) -> tensor<2x3xui32>
+// CHECK-NEXT:   %54 = "stablehlo.and"(%50, %53) : (tensor<2x3xui32>, tensor<2x3xui32>) -> tensor<2x3xui32>
+// CHECK-NEXT:   %55 = "stablehlo.or"(%52, %54) : (tensor<2x3xui32>, tensor<2x3xui32>) -> tensor<2x3xui32>
+// CHECK-NEXT:   %56 = "stablehlo.bitcast_convert"(%55) : (tensor<2x3xui32>) -> tensor<2x3xf32>
+// CHECK-NEXT:   %h = "stablehlo.select"(%46, %56, %h_point) : (tensor<2x3xi1>, tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+// CHECK-NEXT:   %sum = "stablehlo.reduce"(%h, %21) <{dimensions = array<i64: 0, 1>}> ({
+// CHECK-NEXT:   ^bb0(%57: tensor<f32>, %58: tensor<f32>):
+// CHECK-NEXT:     %59 = "stablehlo.add"(%57, %58) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+// CHECK-NEXT:     "stablehlo.return"(%59) : (tensor<f32>) -> ()
+// CHECK-NEXT:   }) : (tensor<2x3xf32>, tensor<f32>) -> tensor<f32>
 // CHECK-NEXT:   %h_ct = "stablehlo.broadcast_in_dim"(%sum_ct) <{broadcast_dimensions = array<i64>}> : (tensor<f32>) -> tensor<2x3xf32>
-// CHECK-NEXT:   %4 = "stablehlo.multiply"(%h, %h) : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
-// CHECK-NEXT:   %5 = "stablehlo.broadcast_in_dim"(%sum_ct) <{broadcast_dimensions = array<i64>}> : (tensor<f32>) -> tensor<2x3xf32>
-// CHECK-NEXT:   %6 = "stablehlo.subtract"(%5, %4) : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
-// CHECK-NEXT:   %z_ct = "stablehlo.multiply"(%h_ct, %6) : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
-// CHECK-NEXT:   %7 = "stablehlo.transpose"(%w) <{permutation = array<i64: 1, 0>}> : (tensor<4x3xf32>) -> tensor<3x4xf32>
-// CHECK-NEXT:   %x_ct = "stablehlo.dot_general"(%z_ct, %7) <{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>}> : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>
-// CHECK-NEXT:   %8 = "stablehlo.transpose"(%x) <{permutation = array<i64: 1, 0>}> : (tensor<2x4xf32>) -> tensor<4x2xf32>
-// CHECK-NEXT:   %w_ct = "stablehlo.dot_general"(%8, %z_ct) <{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>}> : (tensor<4x2xf32>, tensor<2x3xf32>) -> tensor<4x3xf32>
+// CHECK-NEXT:   %60 = "stablehlo.bitcast_convert"(%h_point) : (tensor<2x3xf32>) -> tensor<2x3xui32>
+// CHECK-NEXT:   %61 = "stablehlo.broadcast_in_dim"(%40) <{broadcast_dimensions = array<i64>}> : (tensor<ui32>) -> tensor<2x3xui32>
+// CHECK-NEXT:   %62 = "stablehlo.and"(%60, %61) : (tensor<2x3xui32>, tensor<2x3xui32>) -> tensor<2x3xui32>
+// CHECK-NEXT:   %63 = "stablehlo.bitcast_convert"(%62) : (tensor<2x3xui32>) -> tensor<2x3xf32>
+// CHECK-NEXT:   %64 = "stablehlo.abs"(%h_point) : (tensor<2x3xf32>) -> tensor<2x3xf32>
+// CHECK-NEXT:   %65 = "stablehlo.broadcast_in_dim"(%sum_ct) <{broadcast_dimensions = array<i64>}> : (tensor<f32>) -> tensor<2x3xf32>
+// CHECK-NEXT:   %66 = "stablehlo.compare"(%64, %65) <{comparison_direction = #stablehlo<comparison_direction GT>, compare_type = #stablehlo<comparison_type FLOAT>}> : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xi1>
+// CHECK-NEXT:   %67 = "stablehlo.broadcast_in_dim"(%4) <{broadcast_dimensions = array<i64>}> : (tensor<f32>) -> tensor<2x3xf32>
+// CHECK-NEXT:   %68 = "stablehlo.subtract"(%67, %63) : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+// CHECK-NEXT:   %69 = "stablehlo.multiply"(%63, %68) : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+// CHECK-NEXT:   %70 = "stablehlo.multiply"(%h_point, %h_point) : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+// CHECK-NEXT:   %71 = "stablehlo.broadcast_in_dim"(%sum_ct) <{broadcast_dimensions = array<i64>}> : (tensor<f32>) -> tensor<2x3xf32>
+// CHECK-NEXT:   %72 = "stablehlo.subtract"(%71, %70) : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+// CHECK-NEXT:   %73 = "stablehlo.select"(%66, %69, %72) : (tensor<2x3xi1>, tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+// CHECK-NEXT:   %h_point_ct = "stablehlo.multiply"(%h_ct, %73) : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+// CHECK-NEXT:   %74 = "stablehlo.transpose"(%w) <{permutation = array<i64: 1, 0>}> : (tensor<4x3xf32>) -> tensor<3x4xf32>
+// CHECK-NEXT:   %x_ct = "stablehlo.dot_general"(%h_point_ct, %74) <{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>}> : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>
+// CHECK-NEXT:   %75 = "stablehlo.transpose"(%x) <{permutation = array<i64: 1, 0>}> : (tensor<2x4xf32>) -> tensor<4x2xf32>
+// CHECK-NEXT:   %w_ct = "stablehlo.dot_general"(%75, %h_point_ct) <{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>}> : (tensor<4x2xf32>, tensor<2x3xf32>) -> tensor<4x3xf32>
 // CHECK-NEXT:   func.return %sum, %w_ct, %x_ct : tensor<f32>, tensor<4x3xf32>, tensor<2x4xf32>
 // CHECK-NEXT: }
 

@@ -37,9 +37,10 @@ TREES: Mapping[str, str] = dict.fromkeys(
     _PATHS, "trees have map, flatten, unflatten, leaves, structure, reduce and all here"
 )
 LAX: Mapping[str, str] = {
-    "psum": "gradir.comm.psum, between ranks",
-    "pmean": "gradir.comm, between ranks",
-    "all_gather": "gradir.comm.all_gather, between ranks",
+    "all_to_all": "jnp.swapaxes of the rows, outside of jax.vmap",
+    "pshuffle": "lax.ppermute(x, axis_name, perm=[(perm[k], k) for k in range(len(perm))])",
+    "pswapaxes": "jnp.swapaxes of the rows, outside of jax.vmap",
+    "pcast": "gradir.comm is between processes; rows of jax.vmap have one type",
     "conv_general_dilated": "gradir.nn.conv1d, conv2d, conv3d, with stride and padding",
     "reduce_window": "gradir.nn.max_pool2d and avg_pool2d",
     "gather": "x[indices], jnp.take, jnp.take_along_axis",

@@ -1,4 +1,7 @@
-"""jax.lax: loops, branches, and elementwise functions; lax_arrays.py has slices and reductions."""
+"""jax.lax: loops, branches, and elementwise functions.
+
+lax_arrays.py has slices and reductions, lax_collectives.py what is between rows of jax.vmap.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import gradir.nn as nn
 import gradir.numpy as gnp
-from gradir.compat.jax import absent, lax_arrays
+from gradir.compat.jax import absent, lax_arrays, lax_collectives
 from gradir.compat.jax.arrays import giving_arrays
 from gradir.compat.jax.lax_arrays import *  # noqa: F403 - all of them are names of lax
+from gradir.compat.jax.lax_collectives import *  # noqa: F403
 from gradir.frontends.scipy import special
 from gradir.frontends.tracing.source_locations import named_options
 from gradir.frontends.transforms import branches as _branches
@@ -138,9 +142,9 @@ def clamp(min: Any, x: Any, max: Any) -> Any:
 
 
 __all__ = [
-    *_SAME, *lax_arrays.__all__, "associative_scan", "clamp", "cond", "custom_linear_solve",
-    "custom_root", "div", "fori_loop", "integer_pow", "map", "reciprocal", "round", "rsqrt", "scan",
-    "select", "stop_gradient", "switch", "while_loop",
+    *_SAME, *lax_arrays.__all__, *lax_collectives.__all__, "associative_scan", "clamp", "cond",
+    "custom_linear_solve", "custom_root", "div", "fori_loop", "integer_pow", "map", "reciprocal",
+    "round", "rsqrt", "scan", "select", "stop_gradient", "switch", "while_loop",
 ]  # fmt: skip
 
 if not TYPE_CHECKING:

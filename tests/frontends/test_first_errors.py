@@ -17,7 +17,7 @@ import gradir
 import gradir.nn as nn
 import gradir.numpy as gnp
 from gradir import long_compilations
-from gradir.errors import ArgumentTypeError, TraceError
+from gradir.errors import ArgumentTypeError, TraceError, VerifyError
 from gradir.frontends.tracing import copied_code, tracing
 
 X = np.array([0.5, -1.0, 2.0])
@@ -299,3 +299,18 @@ def test_mistakes_have_a_way_out(call: str) -> None:
     with pytest.raises((gradir.GradirError, AttributeError)) as caught:
         eval(call, names)
     assert MISTAKES[call] in str(caught.value)
+
+
+@pytest.mark.parametrize("loss", [nn.cross_entropy, nn.nll_loss])
+def test_targets_that_are_no_classes_are_told_the_way_out(loss: Any) -> None:
+    x, classes = np.zeros((4, 3)), np.array([0, 1, 2, 1])
+    is_cross = loss is nn.cross_entropy
+    for targets, message in (
+        (classes + 0.0, "must be integers, "),
+        (classes + 0.0, "astype(int)" if is_cross else "convert them by astype"),
+        (classes[:, None], "got tensor<4x1xi64>; drop their last axis: targets[..., 0]"),
+        (np.eye(3, dtype=int)[classes], "are floats" if is_cross else "take argmax(axis=1)"),
+    ):
+        with pytest.raises((TypeError, VerifyError)) as caught:
+            loss(x, targets)
+        assert message in str(caught.value)

@@ -1,4 +1,4 @@
-"""gradir.compat: ten programs as JAX's users write them, and names that are not there.
+"""gradir.compat: twelve programs as JAX's users write them, and names that are not there.
 
 tests/peers/test_compat_jax.py holds the programs' numbers against JAX's.
 """

@@ -203,6 +203,8 @@ SCIPY = {
     "stats.norm.logpdf(x)": "call gradir.scipy.stats.norm.logpdf",
     "ndimage.zoom(x, 2)": "gradir.scipy does not have it; compose it of gradir.numpy",
     "interpolate.CubicSpline([0, 1, 2], x)": "scipy.interpolate.CubicSpline: it looks into arrays",
+    "interpolate.interp1d([0, 1, 2], x)": "numpy.interp is differentiated",
+    "sparse.csr_matrix(x)": "make it of constants with SciPy, and compute with its arrays",
     "optimize.minimize(lambda y: ((y - x) ** 2).sum(), x)": "gradir.interop.scipy.minimize",
 }
 

@@ -1,4 +1,4 @@
-"""The ten programs of gradir.compat.jax give JAX's numbers."""
+"""The twelve programs of gradir.compat.jax give JAX's numbers."""
 
 from __future__ import annotations
 

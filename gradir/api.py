@@ -192,17 +192,22 @@ class Module:
 
     @known_arguments
     def vmap(
-        self, function: str, size: int, rows: Sequence[Selector] | Selector | None = None
+        self,
+        function: str,
+        size: int,
+        rows: Sequence[Selector] | Selector | None = None,
+        axis: str | None = None,
     ) -> Module:
         """A module with `@f_vmap`: the function on `size` rows of some arguments at once.
 
         `rows` are these arguments, by index or name, by default all; they and all results have one
-        more axis in front. Shapes must be static. Raises PassError.
+        more axis in front. Shapes must be static. Collectives of the group `axis` are between the
+        rows: `comm.all_reduce {group = "batch"}` is the sum of all. Raises PassError.
         """
         require("function", function, str, "the name of a function")
 
         def change(copy: ModuleOp) -> None:
-            vmap(copy, function, size, selectors(rows))
+            vmap(copy, function, size, selectors(rows), axis)
 
         return self._after(Step(f"vmap of @{function}", change))
 

@@ -83,13 +83,28 @@ def unknown_argument(
 ) -> str:
     """What is wrong with the first keyword that is not known, and the one that was meant, if one is
     near; "" where all are known."""
+    wrong = unknown_keyword(given, listed, known)
+    return f"{name}: {wrong}" if wrong else ""
+
+
+def unknown_keyword(
+    given: Iterable[str], listed: Sequence[str], known: Sequence[str] | None = None
+) -> str:
+    """`unknown_argument` without the name of the function."""
     known = listed if known is None else known
     for keyword in given:
         if keyword not in known:
             found = meant(keyword, listed)
             space = " " if found else ""
-            return f"{name}: unknown argument {keyword}; {found}{space}known: {', '.join(listed)}"
+            return f"unknown argument {keyword}; {found}{space}known: {', '.join(listed)}"
     return ""
+
+
+def by_position_alone(name: str, given: Sequence[str], listed: Sequence[str]) -> str:
+    """What is wrong with arguments by keyword for a function that takes arrays by position."""
+    wrong = unknown_keyword(given, [*listed, "out"])
+    way_out = f"arrays are given by position: {name}({', '.join([*listed, 'out=None'])})"
+    return f"{name}: {wrong or f'got {given[0]}='}; {way_out}"
 
 
 def wrong_call(function: Callable[..., Any], given: tuple[Any, ...], named: dict[str, Any]) -> str:
@@ -98,9 +113,16 @@ def wrong_call(function: Callable[..., Any], given: tuple[Any, ...], named: dict
     try:
         signature.bind(*given, **named)
     except TypeError as error:
-        known = [each for each in signature.parameters if each != "self"]
         name = getattr(function, "__qualname__", type(function).__qualname__)
         name = name.rpartition("<locals>.")[2].removesuffix(".__init__")
-        wrong = unknown_argument(name, named, known)
-        return wrong or f"{name}: {error}; parameters: {', '.join(known)}"
+        return f"{name}: {unbound(signature, named, error)}"
     return ""
+
+
+def unbound(signature: inspect.Signature, named: Iterable[str], error: TypeError) -> str:
+    """What is wrong with arguments that a signature does not bind, with its parameters."""
+    known = [each for each in signature.parameters if each != "self"]
+    kinds = {p.kind for p in signature.parameters.values()}
+    if inspect.Parameter.VAR_KEYWORD not in kinds and (wrong := unknown_keyword(named, known)):
+        return wrong
+    return f"{error}; parameters: {', '.join(known) or 'none'}"

@@ -29,6 +29,11 @@ def function_named(module: ModuleOp, name: str) -> FuncOp:
     return functions[name]
 
 
+def argument_names(function: FuncOp) -> list[str]:
+    """The names of a function's arguments."""
+    return [a.name_hint or f"arg{a.index}" for a in function.body.block.args]
+
+
 def needed_functions(module: ModuleOp, name: str) -> list[FuncOp]:
     """A function and its callees, callees first."""
     return callees_first(functions_by_name(module), [function_named(module, name)])

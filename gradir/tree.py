@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable
 from functools import reduce as _reduce
 from typing import TYPE_CHECKING, Any
 
-from gradir.errors import ArgumentTypeError
 from gradir.frontends.functions.missing_names import missing
 from gradir.frontends.tracing.nodes import (
     register_dataclass,
@@ -51,12 +50,7 @@ def flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], Structure]:
 @named_options
 def unflatten(structure: Structure, leaves: Iterable[Any]) -> Any:
     """The nesting of a structure with these leaves; ArgumentTypeError for too few or many."""
-    given = list(leaves)
-    if len(given) != structure.leaf_count:
-        raise ArgumentTypeError(
-            f"unflatten: expected {structure.leaf_count} leaves, got {len(given)}"
-        )
-    return structure.build(given)
+    return structure.unflatten(leaves)
 
 
 @named_options

@@ -17,15 +17,16 @@ from xdsl.utils.exceptions import VerifyException
 from gradir.dialects.array.comparison import AstypeOp
 from gradir.dialects.array.dynamic_slices import DynamicSliceOp, DynamicUpdateSliceOp
 from gradir.dialects.array.movement import ReshapeOp
-from gradir.dialects.array.reductions import MaxOp, MinOp, narrowed, widened
-from gradir.dialects.array.slicing import SliceOp
+from gradir.dialects.array.reductions import MaxOp, MinOp, SumOp, narrowed, widened
+from gradir.dialects.array.rows import empty_rows
+from gradir.dialects.array.slicing import ConcatOp, SliceOp
 from gradir.dialects.base import extrema
 from gradir.dialects.base.attributes import Attributes, Types, flag, text
 from gradir.dialects.base.batch import Batch
 from gradir.dialects.base.interfaces import Cotangents
 from gradir.dialects.base.lazy_numpy import np
-from gradir.dialects.base.shapes import DYNAMIC, element_of, shape_of, tensor
-from gradir.dialects.base.value import Value
+from gradir.dialects.base.shapes import DYNAMIC, AnyTensor, element_of, shape_of, tensor
+from gradir.dialects.base.value import Emitter, Value
 from gradir.dialects.building.gate import gated, zero_or_nan
 from gradir.dialects.building.kinds import require_elements
 from gradir.dialects.comm.comm_op import CommOp, axis_of, moved, rank_of, ranks_of
@@ -50,6 +51,7 @@ class AllReduceOp(CommOp):
 
     name = "comm.all_reduce"
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("kind", *CommOp.ATTRIBUTES, "ordered")
+    DIFFERS_BY_RANK: ClassVar[bool] = False
     DOMAIN: ClassVar[str] = "number"
 
     @classmethod
@@ -81,6 +83,16 @@ class AllReduceOp(CommOp):
         attributes = {"kind": None if kind == "sum" else kind, "ordered": self.is_ordered or None}
         return self.again(AllReduceOp, x, **attributes)
 
+    def of_rows(self, batch: Batch, emitter: Emitter) -> Sequence[Value]:
+        [x], [has_rows] = batch.operands, batch.has_rows
+        if self.kind in ("max", "min"):
+            extremum = MaxOp if self.kind == "max" else MinOp
+            return [extremum.on(x, axis=[0]) if has_rows else x]
+        if self.kind == "sum":
+            return [sum_of_rows(batch)]
+        mean = SumOp.on(widened(x), axis=[0]) / self.ranks if has_rows else x
+        return [narrowed(mean, self.y.type)]
+
     def numpy(self, x: Any) -> Any:
         parts = self.collected(x)
         if self.kind == "max":
@@ -109,6 +121,15 @@ class AllReduceOp(CommOp):
         rest = parts.shape[1:]
         part = SliceOp.on(parts, start=[k, *(0 for _ in rest)], stop=[k + 1, *rest])
         return widened(ReshapeOp.on(part, type=tensor(rest, parts.element)))
+
+
+def sum_of_rows(batch: Batch) -> Value:
+    """The sum of the rows of the operand, which are alike if it has none."""
+    [x], [has_rows] = batch.operands, batch.has_rows
+    wide = widened(x)
+    return narrowed(
+        SumOp.on(wide, axis=[0]) if has_rows else wide * batch.size, batch.op.operands[0].type
+    )
 
 
 def sum_of_neighbours(parts: Sequence[Any]) -> Any:
@@ -146,6 +167,16 @@ class ReduceOp(_RootedOp):
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
         return [self.again(BroadcastOp, ct, root=self.root)]
 
+    def of_rows(self, batch: Batch, emitter: Emitter) -> Sequence[Value]:
+        total = sum_of_rows(batch)
+
+        def rows(count: int) -> AnyTensor:
+            return tensor([count, *total.shape], total.element)
+
+        others = [empty_rows(rows(n), emitter) for n in (self.root, self.ranks - self.root - 1)]
+        parts = [others[0], ReshapeOp.on(total, type=rows(1)), others[1]]
+        return [ConcatOp.on(*parts, axis=0)]
+
     def numpy(self, x: Any) -> Any:
         total = sum_of_neighbours(self.collected(x))
         return total if current().rank(self.group) == self.root else np.zeros_like(x)
@@ -163,9 +194,18 @@ class BroadcastOp(_RootedOp):
     """
 
     name = "comm.broadcast"
+    DIFFERS_BY_RANK: ClassVar[bool] = False
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
         return [self.again(ReduceOp, ct, root=self.root)]
+
+    def of_rows(self, batch: Batch, emitter: Emitter) -> Sequence[Value]:
+        [x], [has_rows] = batch.operands, batch.has_rows
+        if not has_rows:
+            return [x]
+        rest = x.shape[1:]
+        start, stop = [self.root, *(0 for _ in rest)], [self.root + 1, *rest]
+        return [ReshapeOp.on(SliceOp.on(x, start=start, stop=stop), type=self.y.type)]
 
     def numpy(self, x: Any) -> Any:
         return self.collected(x)[self.root]
@@ -184,6 +224,7 @@ class AllGatherOp(CommOp):
     name = "comm.all_gather"
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("axis", *CommOp.ATTRIBUTES)
     SAME_TYPE: ClassVar[bool] = False
+    DIFFERS_BY_RANK: ClassVar[bool] = False
 
     @classmethod
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
@@ -201,6 +242,9 @@ class AllGatherOp(CommOp):
 
     def vmap(self, batch: Batch) -> Sequence[Value]:
         return batch.same_op(batch.operands, axis=self.axis + 1)
+
+    def of_rows(self, batch: Batch, emitter: Emitter) -> Sequence[Value]:
+        return [ReshapeOp.on(moved(batch.with_rows(0), 0, self.axis), type=self.y.type)]
 
     def numpy(self, x: Any) -> Any:
         return np.concatenate(self.collected(x), axis=self.axis)
@@ -284,17 +328,24 @@ class ReduceScatterOp(_PartOp):
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
         return [self.again(AllGatherOp, ct, axis=self.axis)]
 
+    def of_rows(self, batch: Batch, emitter: Emitter) -> Sequence[Value]:
+        return [self._parts(sum_of_rows(batch), shape_of(self.y.type))]
+
     def numpy(self, x: Any) -> Any:
         total = sum_of_neighbours(self.collected(x))
         return np.split(total, self.ranks, axis=self.axis)[current().rank(self.group)]
 
     def decompose(self, x: Value) -> Value:
-        axis, part = self.axis, shape_of(self.y.type)
-        wide = widened(x)
-        split = [*x.shape[:axis], self.ranks, part[axis], *x.shape[axis + 1 :]]
-        rows = moved(ReshapeOp.on(wide, type=tensor(split, wide.element)), axis, 0)
+        part, wide = shape_of(self.y.type), widened(x)
+        rows = self._parts(wide, part)
         found = self.run(rows, "reduce_scatter", tensor(part, wide.element))
         return narrowed(found, self.y.type)
+
+    def _parts(self, x: Value, part: Sequence[int]) -> Value:
+        """The parts of all ranks along a new axis in front."""
+        axis = self.axis
+        split = [*x.shape[:axis], self.ranks, part[axis], *x.shape[axis + 1 :]]
+        return moved(ReshapeOp.on(x, type=tensor(split, x.element)), axis, 0)
 
 
 OPS: tuple[type[CommOp], ...] = (

@@ -15,9 +15,9 @@ from xdsl.utils.exceptions import VerifyException
 from gradir.dialects.array.movement import PermuteDimsOp
 from gradir.dialects.base.attributes import Attributes, Types, integer, text
 from gradir.dialects.base.batch import Batch
-from gradir.dialects.base.diagnostics import RankError
+from gradir.dialects.base.between_ranks import BetweenRanksOp
+from gradir.dialects.base.diagnostics import PassError, RankError
 from gradir.dialects.base.effects import OutsideEffect
-from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.base.shapes import normalize_axis, shape_of
 from gradir.dialects.base.value import Emitter, Value
 from gradir.dialects.building.kinds import one_shape, require_elements
@@ -32,7 +32,7 @@ OF_ALL = ("all_reduce", "reduce", "broadcast", "all_gather", "reduce_scatter", "
 """The calls that all ranks of a group make. In a loop or branch they look whether they all do."""
 
 
-class GroupOp(TensorOp):
+class GroupOp(BetweenRanksOp):
     """An op of all ranks of a group, or of some of them."""
 
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("group",)
@@ -50,6 +50,20 @@ class GroupOp(TensorOp):
             return meaning()
         except worlds.WorldError as error:
             raise RankError(f"{self.name}: {error}", self) from None
+
+    def between_rows(self, batch: Batch, emitter: Emitter) -> Sequence[Value]:
+        """The results where the ranks are the rows of vmap; PassError for a count that differs."""
+        if "ranks" in self.attributes and (ranks := ranks_of(self.attributes)) != batch.size:
+            raise PassError(
+                f'{self.name}: ranks = {ranks} must be the number of rows "{self.group}", got '
+                f"{batch.size}",
+                self,
+            )
+        return self.of_rows(batch, emitter)
+
+    def of_rows(self, batch: Batch, emitter: Emitter) -> Sequence[Value]:
+        """The results of rows as many as ranks; they have rows if DIFFERS_BY_RANK."""
+        raise PassError(f'{self.name}: rows, here of "{self.group}", must be ranks', self)
 
     def call(
         self,

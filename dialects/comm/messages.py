@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
-from xdsl.dialects.builtin import i64
+from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, i64
 from xdsl.ir import SSAValue
 from xdsl.irdl import irdl_op_definition, result_def, traits_def
 from xdsl.parser import Parser
@@ -17,7 +17,12 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from gradir.dialects.array.creation import ConstantOp, FullOp, IotaOp
+from gradir.dialects.array.indexing import TakeOp
+from gradir.dialects.array.rows import empty_rows
+from gradir.dialects.array.slicing import ConcatOp
 from gradir.dialects.base.attributes import Attributes, Types, integers, print_attributes
+from gradir.dialects.base.batch import Batch
 from gradir.dialects.base.effects import OutsideEffect
 from gradir.dialects.base.interfaces import Cotangents
 from gradir.dialects.base.lazy_numpy import np
@@ -52,6 +57,16 @@ class PermuteOp(CommOp):
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
         back = self.ways
         return [self.again(PermuteOp, ct, sources=list(back), targets=list(back.values()))]
+
+    def of_rows(self, batch: Batch, emitter: Emitter) -> Sequence[Value]:
+        x = batch.with_rows(0)
+        blank = empty_rows(tensor([1, *x.shape[1:]], x.element), emitter)
+        sources = [self.ways.get(rank, self.ranks) for rank in range(self.ranks)]
+        type_: Any = tensor([self.ranks], i64)
+        dense = DenseIntOrFPElementsAttr(type_, BytesAttr(np.array(sources).tobytes()))
+        indices = ConstantOp.create(result_types=[type_], attributes={"value": dense})
+        table = ConcatOp.on(x, blank, axis=0)
+        return [TakeOp.on(table, emitter.value(emitter.insert(indices).results[0]), axis=0)]
 
     def numpy(self, x: Any) -> Any:
         parts = self.collected(x)
@@ -220,6 +235,10 @@ class RankOp(_NumberOp):
 
     name = "comm.rank"
 
+    def of_rows(self, batch: Batch, emitter: Emitter) -> Sequence[Value]:
+        made = IotaOp.of([], [tensor([batch.size], i64)], axis=0)
+        return [emitter.value(emitter.insert(made).results[0])]
+
     def _number(self, world: worlds.World) -> int:
         super()._number(world)
         return world.rank(self.group)
@@ -230,6 +249,10 @@ class SizeOp(_NumberOp):
     """The number of ranks in the group, as i64."""
 
     name = "comm.size"
+    DIFFERS_BY_RANK: ClassVar[bool] = False
+
+    def of_rows(self, batch: Batch, emitter: Emitter) -> Sequence[Value]:
+        return [emitter.value(emitter.insert(FullOp.fill(batch.size, self.y.type)).y)]
 
 
 OPS: tuple[type[GroupOp], ...] = (PermuteOp, SendOp, RecvOp, BarrierOp, RankOp, SizeOp)

@@ -32,6 +32,8 @@ from gradir.dialects.base.shapes import (
     element_of,
     extents_text,
     is_float,
+    is_integer,
+    is_tensor,
     shape_of,
     tensor,
 )
@@ -113,14 +115,25 @@ def verify_nll(
 ) -> None:
     """Check the shapes of the operands; `what` names the first in messages."""
     require_elements(log_probs, "float")
+    if is_tensor(targets) and not is_integer(element_of(targets)):
+        raise VerifyException(
+            f"targets must be integers, a class each, got {targets}; convert them by astype"
+        )
     require_elements(targets, "integer")
     shape = list(shape_of(log_probs))
     if not shape:
         raise VerifyException(f"{what} must have rank >= 1, got {log_probs}")
     classes = shape.pop(class_axis(shape))
-    if not compatible(shape, shape_of(targets)):
+    if not compatible(shape, given := shape_of(targets)):
+        way_out = "; drop their last axis: targets[..., 0]" if given == (*shape, 1) else ""
+        if compatible(given, shape_of(log_probs)):
+            has_shares = what == "logits"  # nn.cross_entropy
+            way_out = (
+                "; shares of the classes are floats" if has_shares else "; take argmax(axis=1)"
+            )
         raise VerifyException(
-            f"targets must have shape {extents_text(shape)} for {what} {log_probs}, got {targets}"
+            f"targets must have shape {extents_text(shape)} for {what} {log_probs}, got "
+            f"{targets}{way_out}"
         )
     if classes == 0 and 0 not in shape:
         raise VerifyException(f"there must be at least one class, got {log_probs}")

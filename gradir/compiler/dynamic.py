@@ -7,13 +7,14 @@ with them, and kept.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Self
+from typing import Any, Never, Self
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, Operation
 
+from gradir.argument_checks import known_arguments
 from gradir.cache.memory import Store
 from gradir.codegen.driver.report import CompiledProgram
 from gradir.compiler.specialize_pass import specialize
@@ -31,7 +32,7 @@ from gradir.passes.verify.verify import verify
 from gradir.runtime.arrays import Array, ArraySpec, dtype_of
 from gradir.runtime.executable import Executable
 from gradir.runtime.recompiled import Recompiled
-from gradir.symbols import check_signature, function_named
+from gradir.symbols import argument_names, check_signature, function_named
 
 Shapes = tuple[tuple[int, ...] | None, ...]
 """The shapes of arguments of dynamic types; None for the others."""
@@ -70,7 +71,7 @@ def shapes_of_arrays(function: FuncOp, arrays: Sequence[object]) -> Shapes:
             f"{name}: results that are added to need static shapes; specialize first"
         )
     if len(arrays) != len(arguments):
-        names = ", ".join(f"%{a.name_hint or f'arg{a.index}'}" for a in arguments)
+        names = ", ".join(f"%{argument}" for argument in argument_names(function))
         raise ArgumentTypeError(
             f"{name}: expected {len(arguments)} arguments ({names}), got {len(arrays)}"
         )
@@ -148,7 +149,9 @@ class SpecializingExecutable(Recompiled):
             made.wait_for_code()
         return self
 
-    def __call__(self, *arrays: object, out: object = None) -> tuple[Array, ...]:
+    def __call__(self, *arrays: object, out: object = None, **named: Never) -> tuple[Array, ...]:
+        if named:
+            self.refuse_named(named, argument_names(self._function))
         last = self._used
         if last is not None:
             # most calls are like the one before, whose code checks its arrays itself
@@ -158,6 +161,7 @@ class SpecializingExecutable(Recompiled):
         found = self._used = self.specialized(*arrays)
         return found(*arrays, out=out)
 
+    @known_arguments
     def profile(self, *arrays: object, out: object = None) -> Any:
         """The profile of the code for arrays of these shapes."""
         return self.specialized(*arrays).profile(*arrays, out=out)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol, Self
+from typing import TYPE_CHECKING, Any, Never, NoReturn, Protocol, Self
 
 import numpy as np
 
@@ -174,7 +174,9 @@ class Executable(Recompiled):
     def _repr_html_(self) -> str:
         return self.cell(self.plan)
 
-    def __call__(self, *arrays: object, out: object = None) -> tuple[Array, ...]:
+    def __call__(self, *arrays: object, out: object = None, **named: Never) -> tuple[Array, ...]:
+        if named:
+            self.refuse_named(named, [spec.name for spec in self.inputs])
         if self._is_packed:
             return self._packed_call(arrays, out)
         return self._call(arrays, out, self._checked)

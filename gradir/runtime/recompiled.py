@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Self
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NoReturn, Self
 
-from gradir.errors import ArgumentError
+from gradir.argument_checks import known_arguments
+from gradir.errors import ArgumentError, ArgumentTypeError
+from gradir.nearest import by_position_alone
 
 
 class Recompiled:
@@ -14,10 +16,12 @@ class Recompiled:
     It pickles as the call in `source`, which compiles it again: native code is for one machine.
     """
 
+    name: str
     source: tuple[Callable[..., Any], tuple[Any, ...]] | None = None
     profiler: Callable[..., Any] | None = None
     explorer: Callable[..., Any] | None = None
 
+    @known_arguments
     def profile(self, *arrays: object, out: object = None) -> Any:
         """The time of each kernel in calls with these arguments: a gradir.profiling.Profile.
 
@@ -28,6 +32,7 @@ class Recompiled:
             raise ArgumentError(f"profile: gradir.compile has not made {self!r}")
         return self.profiler(self, arrays, out)
 
+    @known_arguments
     def explore(self, *arrays: object) -> Any:
         """A page on this function: its stages, memory, time and code, a gradir.explore page.
 
@@ -37,6 +42,10 @@ class Recompiled:
         if self.explorer is None:
             raise ArgumentError(f"explore: gradir.compile has not made {self!r}")
         return self.explorer(arrays)
+
+    def refuse_named(self, given: Iterable[str], names: Sequence[str]) -> NoReturn:
+        """Raise the error of a call with arrays by keyword."""
+        raise ArgumentTypeError(by_position_alone(self.name, list(given), names))
 
     def cell(self, plan: Any) -> str:
         """The signature as HTML for a notebook, with the picture of a memory plan."""

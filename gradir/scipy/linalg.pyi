@@ -45,6 +45,8 @@ def pinv(a: Any, *, rtol: Any = None, **kwargs: Any) -> Any:
     """The pseudo-inverse of matrices [.., m, n]; singular values up to rtol * largest are 0."""
 def polar(a: Any, side: Any = 'right', **kwargs: Any) -> Any:
     """u with orthonormal columns or rows, and p symmetric, a = u p; or with side "left" a = p u."""
+def qr(a: Any, *, mode: Any = 'full', **kwargs: Any) -> Any:
+    """q, orthogonal, and r, upper triangular, of matrices [.., m, n]."""
 def solve(a: Any, b: Any, **kwargs: Any) -> Any:
     """x with a x = b, for a [n, n] and b [n] or [n, m]."""
 def solve_banded(l_and_u: Any, ab: Any, b: Any, **kwargs: Any) -> Any:
@@ -57,6 +59,8 @@ def solveh_banded(ab: Any, b: Any, lower: Any = False, **kwargs: Any) -> Any:
     """x with a x = b, of the bands of one triangle of a symmetric positive definite a."""
 def sqrtm(A: Any, **kwargs: Any) -> Any:
     """The principal square root of matrices [.., n, n] without eigenvalues on the negative axis."""
+def svd(a: Any, full_matrices: Any = True, compute_uv: Any = True, **kwargs: Any) -> Any:
+    """u, singular values, vh of matrices [.., m, n]; without `compute_uv` the values alone."""
 def svdvals(a: Any, **kwargs: Any) -> Any:
     """The singular values, from the largest to the least."""
 def toeplitz(c: Any, r: Any = None, **kwargs: Any) -> Any:

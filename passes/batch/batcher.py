@@ -12,6 +12,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from gradir.dialects.array.rows import empty_rows, read_row, write_row
 from gradir.dialects.base.batch import Batch, repeat_rows, type_with_rows
+from gradir.dialects.base.between_ranks import BetweenRanksOp
 from gradir.dialects.base.diagnostics import PassError, kind_name
 from gradir.dialects.base.extents import is_extent
 from gradir.dialects.base.interfaces import is_terminator
@@ -23,6 +24,7 @@ from gradir.dialects.grad.tape import TAPE_OPS, TapeNewOp, TapeType
 from gradir.passes.analysis.region_flow import RegionFlow, region_flow
 from gradir.passes.analysis.region_ops import with_regions
 from gradir.passes.analysis.regions import is_defined_in, values_read
+from gradir.passes.batch.named_axis import NamedAxis
 from gradir.passes.batch.spread import Spread
 
 
@@ -62,8 +64,9 @@ class Callees(Protocol):
 class Batcher:
     """Copies ops into a block, on `size` rows where they have any. `new` are the copies."""
 
-    def __init__(self, spread: Spread, callees: Callees, size: int, block: Block):
+    def __init__(self, spread: Spread, callees: Callees, size: int, axis: NamedAxis, block: Block):
         self.spread, self.callees, self.size, self.block = spread, callees, size, block
+        self.axis = axis
         self.new: dict[SSAValue, SSAValue] = {}
 
     # Values.
@@ -118,8 +121,10 @@ class Batcher:
         for op in block.ops:
             if is_terminator(op):
                 continue
-            if not any(map(self.has_rows, values_read(op))):
+            if not self.spread.depends_on_rows(op):
                 self._copy(op)
+            elif isinstance(op, BetweenRanksOp) and self.axis.is_over(op):
+                self._between_rows(op)
             elif op in self.spread.single:
                 self._one_by_one(op)
             elif isinstance(op, CallOp):
@@ -156,6 +161,13 @@ class Batcher:
             self._one_by_one(op)
         else:
             self._take_over(op, [v.ssa for v in results])
+
+    def _between_rows(self, op: BetweenRanksOp) -> None:
+        """A collective whose ranks are the rows."""
+        emitter = self._emitter(op)
+        operands = [emitter.value(self.new[o]) for o in op.operands]
+        batch = Batch(op, self.size, operands, self.spread.rows(op.operands))
+        self._take_over(op, [v.ssa for v in op.between_rows(batch, emitter)])
 
     def _call(self, op: CallOp) -> None:
         rows = self.spread.rows(op.operands)
@@ -210,7 +222,7 @@ class Batcher:
         self._take_over(op, emitter.insert(made).results)
 
     def _region(self, block: Block, wide: set[tuple[Operation, int]]) -> Block:
-        inner = Batcher(self.spread, self.callees, self.size, Block())
+        inner = Batcher(self.spread, self.callees, self.size, self.axis, Block())
         inner.new = self.new
         for argument in block.args:
             inner.argument(argument)
@@ -230,6 +242,12 @@ class Batcher:
 
     def _one_by_one(self, op: Operation) -> None:
         """A loop over the rows around a copy of the op."""
+        if self.axis.sees_rows(op):
+            raise PassError(
+                f'gradir-vmap: a collective over the rows "{self.axis.name}" must run for all rows '
+                f"at once, and {kind_name(op)} around it {_why_one_by_one(op)}",
+                op,
+            )
         outside = [v for v in dict.fromkeys(values_read(op)) if not is_defined_in(v, op)]
         read = [v for v in outside if self.has_rows(v)]
         if any(isinstance(v.type, TapeType) for v in (*read, *op.results)):
@@ -255,6 +273,10 @@ class Batcher:
         first, last, step = (_index(n, emitter) for n in (0, self.size, 1))
         loop = emitter.insert(scf.ForOp(first, last, step, start, Region(body)))
         self._take_over(op, loop.results)
+
+
+def _why_one_by_one(op: Operation) -> str:
+    return "goes other ways in each row" if op.regions else "runs on one row after the other"
 
 
 def _index(number: int, emitter: Emitter) -> SSAValue:

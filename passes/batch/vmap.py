@@ -24,9 +24,11 @@ from gradir.dialects.base.diagnostics import PassError, value_name
 from gradir.dialects.base.value import Emitter
 from gradir.dialects.grad.custom_vjp import CustomVjpOp
 from gradir.dialects.grad.derivative import DerivativeOp
+from gradir.dialects.grad.tape import TapeType
 from gradir.passes.analysis.call_graph import called_name
 from gradir.passes.analysis.signature import argument_attributes
 from gradir.passes.batch.batcher import Batcher, NoRows
+from gradir.passes.batch.named_axis import NamedAxis
 from gradir.passes.batch.spread import Spread
 from gradir.passes.cleanup.decompose import is_only_apart, without_compounds
 from gradir.passes.differentiate.derived import function_around
@@ -52,25 +54,34 @@ class OnRows:
 
 
 class FunctionsOnRows:
-    """The functions of a program on `size` rows, made as they are called."""
+    """The functions of a program on `size` rows, made as they are called; `axis` names the rows."""
 
-    def __init__(self, program: ModuleFunctions, size: int):
+    def __init__(self, program: ModuleFunctions, size: int, axis: str | None = None):
         self.program, self.size = program, size
+        self.axis = NamedAxis(program, axis)
         self._made: dict[Key, OnRows | None] = {}
         self._custom: dict[str, OnRows | None] = {}
         self.awaited: dict[str, str] = {}
+        # the arguments that functions take with rows
+        self._taken: dict[Key, Sequence[bool]] = {}
 
     def function_on_rows(self, name: str, rows: Sequence[bool], place: Operation) -> OnRows | None:
         """@name with rows in some arguments; None if it cannot run on rows."""
         key = (name, tuple(rows))
         if key not in self._made:
-            source = self.program.function(name, place)
-            try:
-                mask = "".join(str(int(has)) for has in rows)
-                self._made[key] = self.on_rows(source, rows, False, f"_vmap{self.label}_{mask}")
-            except NoRows:
-                self._made[key] = None
+            self._made[key] = self._new_function(self.program.function(name, place), key)
         return self._made[key]
+
+    def _new_function(self, source: FuncOp, key: Key) -> OnRows | None:
+        for taken in _ways(source, key[1]):
+            mask = "".join(str(int(has)) for has in taken)
+            try:
+                made = self.on_rows(source, taken, False, f"_vmap{self.label}_{mask}")
+            except NoRows:
+                continue
+            self._taken[key] = taken
+            return made
+        return None
 
     def on_rows(
         self, source: FuncOp, rows: Sequence[bool], all_results: bool, ending: str
@@ -78,10 +89,10 @@ class FunctionsOnRows:
         """A function with rows in some arguments, and in all results if asked for."""
         source = without_compounds(source, is_only_apart)
         block = self.program.block(source)
-        spread = Spread(self.callee_rows)
+        spread = Spread(self.callee_rows, self.axis)
         spread.values.update(a for a, has in zip(block.args, rows, strict=True) if has)
         spread.block(block)
-        work = Batcher(spread, self, self.size, Block())
+        work = Batcher(spread, self, self.size, self.axis, Block())
         for argument in block.args:
             work.argument(argument)
         work.ops(block)
@@ -108,7 +119,10 @@ class FunctionsOnRows:
         return found.function
 
     def operand_rows(self, call: CallOp, rows: Sequence[bool]) -> Sequence[bool]:
-        return [True] * len(rows) if called_name(call) in self.program.custom else rows
+        name = called_name(call)
+        if name in self.program.custom:
+            return [True] * len(rows)
+        return self._taken[name, tuple(rows)]
 
     def differentiated(
         self, op: DerivativeOp, rows: Sequence[bool]
@@ -132,8 +146,9 @@ class FunctionsOnRows:
 
     @property
     def label(self) -> str:
-        """The number of rows in names."""
-        return sub(r"\W+", "_", str(self.size))
+        """The number of rows in names, and the axis."""
+        named = "" if self.axis.name is None else f"_{self.axis.name}"
+        return sub(r"\W+", "_", f"{self.size}{named}")
 
     def _callee_on_rows(self, call: CallOp, rows: Sequence[bool]) -> OnRows | None:
         name = called_name(call)
@@ -178,10 +193,29 @@ class FunctionsOnRows:
         return self.on_rows(way(source) if way else source, rows, True, f"_vmap{self.label}_all")
 
 
+def _ways(source: FuncOp, rows: tuple[bool, ...]) -> list[Sequence[bool]]:
+    """The arguments with rows, and these with the tapes that a function may give rows.
+
+    An empty tape of the caller becomes one of rows.
+    """
+    types = source.function_type
+    if not any(isinstance(type_, TapeType) for type_ in types.outputs):
+        return [rows]
+    pairs = zip(rows, types.inputs, strict=True)
+    wide = tuple(has or isinstance(type_, TapeType) for has, type_ in pairs)
+    return [rows] if wide == rows else [rows, wide]
+
+
 def vmap(
-    module: ModuleOp, function: str, size: int, rows: Sequence[Selector] | None = None
+    module: ModuleOp,
+    function: str,
+    size: int,
+    rows: Sequence[Selector] | None = None,
+    axis: str | None = None,
 ) -> FuncOp:
     """Add @f_vmap, of `size` rows of some arguments, by default of all; all results have rows.
+
+    Collectives of the group `axis` are between the rows.
 
     PassError where a value has no rows, such as a tape between two functions.
     """
@@ -190,14 +224,19 @@ def vmap(
     program = ModuleFunctions(module)
     source = program.function(function)
     program.block(source)
-    return on_rows(program, source, size, _asked(source, rows), True).function
+    return on_rows(program, source, size, _asked(source, rows), True, axis).function
 
 
 def on_rows(
-    program: ModuleFunctions, source: FuncOp, size: int, rows: Sequence[bool], all_results: bool
+    program: ModuleFunctions,
+    source: FuncOp,
+    size: int,
+    rows: Sequence[bool],
+    all_results: bool,
+    axis: str | None = None,
 ) -> OnRows:
-    """A function on rows, one after the other if it must be."""
-    functions = FunctionsOnRows(program, size)
+    """A function on rows, one after the other if it must be; `axis` names the rows."""
+    functions = FunctionsOnRows(program, size, axis)
     try:
         return functions.on_rows(source, rows, all_results, "_vmap")
     except NoRows:
@@ -239,6 +278,7 @@ class VmapPass(ModulePass):
     function: str
     size: int
     rows: tuple[int | str, ...] | None = None
+    axis: str | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        vmap(op, self.function, self.size, self.rows)
+        vmap(op, self.function, self.size, self.rows, self.axis)

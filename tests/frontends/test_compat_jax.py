@@ -1,4 +1,4 @@
-"""gradir.compat: ten programs as JAX's users write them, and names that are not there.
+"""gradir.compat: twelve programs as JAX's users write them, and names that are not there.
 
 tests/peers/test_compat_jax.py holds the programs' numbers against JAX's.
 """
@@ -111,11 +111,12 @@ def test_modules_are_imported_as_jaxs(statement: str) -> None:
 @pytest.mark.parametrize(
     ("statement", "message"),
     [
-        ("from gradir.compat.jax.scipy import optimize", "gradir.interop.scipy.minimize"),
+        ("from gradir.compat.jax.scipy import cluster", "SciPy has it"),
+        ("from gradir.compat.jax.scipy.optimize import root", "lax.custom_root"),
         ("from gradir.compat.jax.scipy.special import expitt", "did you mean expit?"),
-        ("from gradir.compat.jax.tree_util import tree_map_with_path", "trees have map, flatten"),
+        ("from gradir.compat.jax.tree_util import tree_broadcast", "jax.tree.map of the full tree"),
         ("from gradir.compat.jax import tree_map", "no tree_map: jax.tree.map"),
-        ("from gradir.compat.jax.lax import conv", "gradir.nn.conv2d, with stride and padding"),
+        ("from gradir.compat.jax.lax import fft", "jnp.fft"),
     ],
 )
 def test_names_that_are_not_there(statement: str, message: str) -> None:

@@ -17,7 +17,7 @@ import gradir
 import gradir.nn as nn
 import gradir.numpy as gnp
 from gradir import long_compilations
-from gradir.errors import ArgumentTypeError, TraceError
+from gradir.errors import ArgumentTypeError, TraceError, VerifyError
 from gradir.frontends.tracing import copied_code, tracing
 
 X = np.array([0.5, -1.0, 2.0])
@@ -45,9 +45,9 @@ G: Any = gradir  # for calls that no checker of types takes
         ("from gradir.scipy.special import expitt", "did you mean expit?"),
         ("from gradir.compat.jax import pmap", "jax.vmap on one machine, gradir.comm on several"),
         ("from gradir.compat.jax import gard", "gradir.compat.jax has no gard: did you mean grad?"),
-        ("from gradir.compat.jax.lax import psum", "gradir.comm.psum, between ranks"),
+        ("from gradir.compat.jax.lax import all_to_all", "jnp.swapaxes of the rows, outside"),
         ("from gradir.compat.jax.lax import scann", "did you mean scan?"),
-        ("from gradir.compat.jax.lax import reduce_window", "gradir.nn.max_pool2d and avg_pool2d"),
+        ("from gradir.compat.jax.lax import scatter_add", "x.at[indices].add(values)"),
         ("from gradir.compat.jax.nn import rellu", "did you mean relu?"),
         ("from gradir.compat.jax.numpy import arrange", "did you mean arange?"),
         ("from gradir.compat.jax.random import normall", "did you mean normal?"),
@@ -203,6 +203,8 @@ SCIPY = {
     "stats.norm.logpdf(x)": "call gradir.scipy.stats.norm.logpdf",
     "ndimage.zoom(x, 2)": "gradir.scipy does not have it; compose it of gradir.numpy",
     "interpolate.CubicSpline([0, 1, 2], x)": "scipy.interpolate.CubicSpline: it looks into arrays",
+    "interpolate.interp1d([0, 1, 2], x)": "numpy.interp is differentiated",
+    "sparse.csr_matrix(x)": "make it of constants with SciPy, and compute with its arrays",
     "optimize.minimize(lambda y: ((y - x) ** 2).sum(), x)": "gradir.interop.scipy.minimize",
 }
 
@@ -299,3 +301,18 @@ def test_mistakes_have_a_way_out(call: str) -> None:
     with pytest.raises((gradir.GradirError, AttributeError)) as caught:
         eval(call, names)
     assert MISTAKES[call] in str(caught.value)
+
+
+@pytest.mark.parametrize("loss", [nn.cross_entropy, nn.nll_loss])
+def test_targets_that_are_no_classes_are_told_the_way_out(loss: Any) -> None:
+    x, classes = np.zeros((4, 3)), np.array([0, 1, 2, 1])
+    is_cross = loss is nn.cross_entropy
+    for targets, message in (
+        (classes + 0.0, "must be integers, "),
+        (classes + 0.0, "astype(int)" if is_cross else "convert them by astype"),
+        (classes[:, None], "got tensor<4x1xi64>; drop their last axis: targets[..., 0]"),
+        (np.eye(3, dtype=int)[classes], "are floats" if is_cross else "take argmax(axis=1)"),
+    ):
+        with pytest.raises((TypeError, VerifyError)) as caught:
+            loss(x, targets)
+        assert message in str(caught.value)

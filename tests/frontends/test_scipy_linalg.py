@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.linalg
 
 import gradir
 import gradir.numpy as gnp
@@ -86,6 +87,21 @@ def test_factors() -> None:
     np.testing.assert_allclose(SPD @ vectors, vectors * values, 1e-10, 1e-10)
     np.testing.assert_allclose(linalg.eigvalsh(SPD, lower=False), values)
     np.testing.assert_allclose(linalg.svdvals(A), np.linalg.svd(A)[1])
+    for a in (A, A[:3], A[:, :3]):
+        for whole in (True, False):
+            u, s, vh = linalg.svd(a, whole)
+            k = s.shape[0]
+            assert u.shape == (a.shape[0], a.shape[0] if whole else k)
+            np.testing.assert_allclose(u[:, :k] * s @ vh[:k], a, 1e-11, 1e-12)
+        np.testing.assert_allclose(linalg.svd(a, compute_uv=False), s)
+        for mode in ("full", "economic"):
+            q, r = linalg.qr(a, mode=mode)
+            np.testing.assert_allclose(q @ r, a, 1e-11, 1e-12)
+            expected = scipy.linalg.qr(a, mode=mode)
+            assert (q.shape, r.shape) == (expected[0].shape, expected[1].shape)
+        np.testing.assert_allclose(linalg.qr(a, mode="r")[0], linalg.qr(a)[1])
+    check_grads(lambda a: gnp.sum(linalg.qr(a, mode="economic")[1] ** 3), [A])
+    check_grads(lambda a: gnp.sum(linalg.svd(a)[1] ** 3), [A])
     np.testing.assert_allclose(linalg.pinv(A[:3]), np.linalg.pinv(A[:3]), 1e-11)
     np.testing.assert_allclose(linalg.norm(A, 1), np.linalg.norm(A, 1))
     np.testing.assert_allclose(linalg.solve(A, Q), np.linalg.solve(A, Q), 1e-11)

@@ -236,7 +236,7 @@ ERRORS: list[tuple[Callable[..., Any], str]] = [
     (lambda x: gradir.fori_loop(0, 3, gnp.sin, x), "fori_loop: sin is called with 2 arguments"),
     (
         lambda x: gradir.scan(partial(cast(Any, lambda c, y, z: (c, y)), w=1), 0, x),
-        "scan: <lambda> is called with 3 arguments: missing a required argument: 'z'",
+        "scan: <lambda> is called with 3 arguments: unknown argument w; known: c, y, z",
     ),
     (lambda x: gradir.cond(True, x, x), "cond: expected a Python function, got <traced array"),
     (lambda x: gradir.while_loop(cast(Any, True), lambda y: y, x), "while_loop: expected a Python"),

@@ -44,7 +44,13 @@ def test_wrong_keywords_list_the_known_ones(function: Callable[..., Any]) -> Non
     given = [None] if next(iter(inspect.signature(function).parameters), "") == "self" else []
     with pytest.raises(TypeError) as caught:
         function(*given, zzz=1)
-    name = function.__name__
+    name, kinds = (
+        function.__name__,
+        {p.kind for p in inspect.signature(function).parameters.values()},
+    )
+    if inspect.Parameter.VAR_KEYWORD in kinds:  # they take any keyword
+        assert f"{name}: missing a required argument: " in str(caught.value)
+        return
     assert f"{name}: unknown argument zzz; known: " in str(caught.value)
     assert "self" not in str(caught.value).partition("known: ")[2].split(", ")
 
@@ -70,6 +76,64 @@ def test_wrong_keywords_name_the_nearest(call: Any, message: str) -> None:
     with pytest.raises(TypeError) as caught:
         call(module)
     assert message in str(caught.value)
+
+
+BY_POSITION = "arrays are given by position: f(x, scale, out=None)"
+
+
+@pytest.mark.parametrize(
+    ("named", "message"),
+    [
+        ({"x": X, "scale": X}, f"f: got x=; {BY_POSITION}"),
+        ({"scal": X}, "f: unknown argument scal; did you mean scale? known: x, scale, out; "),
+        ({"outt": X}, f"did you mean out? known: x, scale, out; {BY_POSITION}"),
+    ],
+)
+@pytest.mark.parametrize("shape", ["3", "?"])
+def test_compiled_functions_take_arrays_by_position(
+    shape: str, named: dict[str, Any], message: str
+) -> None:
+    kind = f"tensor<{shape}xf64>"
+    module = gradir.parse(
+        f"""func.func @f(%x: {kind}, %scale: {kind}) -> {kind} {{
+              %y = array.multiply %x, %scale : {kind}
+              func.return %y : {kind}
+            }}"""
+    )
+    compiled: Any = gradir.compile(module, "f")
+    with pytest.raises(TypeError) as caught:
+        compiled(*[X] * (2 - len(named)), **named)
+    assert message in str(caught.value)
+    with pytest.raises(TypeError, match=r"f: expected 2 arguments \(%x, %scale\), got 3"):
+        compiled(X, X, X)
+    with pytest.raises(TypeError, match="profile: unknown argument x; known: arrays, out"):
+        compiled.profile(x=X)
+
+
+@pytest.mark.parametrize("transform", [gradir.jit, gradir.grad])
+def test_wrong_calls_of_jitted_functions_name_the_parameters(transform: Any) -> None:
+    def f(x: Any, weight: Any) -> Any:
+        return (x * weight).sum()
+
+    def any_name(x: Any, y: Any, **named: Any) -> Any:
+        return x.sum()
+
+    made, name = transform(f), transform.__name__
+    for call, message in (
+        (
+            lambda: made(X, weigth=X),
+            "2 arguments: unknown argument weigth; did you mean weight? kno",
+        ),
+        (
+            lambda: made(X, X, X),
+            "3 arguments: too many positional arguments; parameters: x, weight",
+        ),
+        (lambda: made(X), "1 argument: missing a required argument: 'weight'; parameters: x, we"),
+        (lambda: transform(any_name)(X, z=X), "argument: 'y'; parameters: x, y, named"),
+    ):
+        with pytest.raises(TypeError) as caught:
+            call()
+        assert f"error: {name}: " in str(caught.value) and message in str(caught.value)
 
 
 def test_errors_inside_of_functions_pass() -> None:

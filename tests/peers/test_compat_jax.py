@@ -1,6 +1,8 @@
-"""The ten programs of gradir.compat.jax give JAX's numbers."""
+"""The twelve programs of gradir.compat.jax give JAX's numbers."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -22,3 +24,31 @@ def test_numbers_are_jaxs(name: str) -> None:
     for one, other in zip(found, expected, strict=True):
         assert np.shape(one) == np.shape(other) and np.asarray(one).dtype == other.dtype
         np.testing.assert_allclose(one, other, rtol=1e-7, atol=1e-10)
+
+
+def small_functions(jax: Any, jnp: Any, lax: Any) -> list[Any]:
+    x, k = np.linspace(-2.5, 2.5, 12).reshape(3, 4), np.array([[3, 1, 2], [0, 5, 4]], np.int32)
+    contracted = (((1,), (1,)), ((), ()))
+    return [
+        lax.sort_key_val(k, k.astype(np.float64) * 2, dimension=1),
+        lax.collapse(np.ones((2, 3, 4)), 1), lax.collapse(np.ones((2, 3, 4)), 0, 2),
+        lax.shift_left(k, k), lax.shift_right_arithmetic(-k, k), lax.population_count(k),
+        lax.dot(x, x.T, precision=lax.Precision.HIGHEST),
+        lax.dot_general(x, x, contracted, preferred_element_type=np.float64),
+        lax.zeta(np.array([2.0, 3.5]), np.array([1.0, 0.5])), lax.tile(x, (2, 1)),
+        jax.nn.log1mexp(np.array([1e-3, 0.5, 3.0])), jax.nn.sparse_plus(x),
+        jax.nn.sparse_sigmoid(x), jax.nn.identity(x), lax.optimization_barrier(x),
+        jax.grad(lambda x: jnp.sum(jax.nn.log1mexp(x)))(np.array([1e-3, 0.5, 3.0])),
+        jax.grad(lambda x: jnp.sum(jax.nn.sparse_plus(x)))(x),
+        jnp.abs(jax.scipy.linalg.svd(x, full_matrices=False)[0]),
+        jnp.abs(jax.scipy.linalg.qr(x, mode="economic")[1]),
+    ]  # fmt: skip
+
+
+def test_small_functions() -> None:
+    with jax.enable_x64(True):
+        expected = jax.tree.leaves(small_functions(jax, jnp, lax))
+    found = compat.jax.tree.leaves(small_functions(compat.jax, compat.jnp, compat.lax))
+    for one, other in zip(found, expected, strict=True):
+        assert np.shape(one) == np.shape(other) and np.asarray(one).dtype == other.dtype
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)

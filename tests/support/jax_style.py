@@ -1,4 +1,4 @@
-"""Ten programs as JAX's users write them: with jax, or with gradir.compat in its place.
+"""Twelve programs as JAX's users write them: with jax, or with gradir.compat in its place.
 
 Each is a function (jax, jnp, lax) -> results; its text is what stands behind the imports of a
 script. Numbers of NumPy are their data, so that both systems compute the same.
@@ -286,10 +286,82 @@ def softplus_rules(jax: Any, jnp: Any, lax: Any) -> Any:
     )
 
 
+def conv_net(jax: Any, jnp: Any, lax: Any) -> Any:
+    """Images in NHWC, with max pools, trained with clipped gradients; leaves by their paths."""
+    rng = np.random.default_rng(5)
+    x, y = rng.normal(size=(8, 8, 8, 1)), np.arange(8) % 4
+    params = {
+        "conv": [rng.normal(size=(3, 3, 1, 4)) * 0.3, rng.normal(size=(3, 3, 4, 8)) * 0.2],
+        "out": {"w": rng.normal(size=(8, 4)) * 0.3, "b": np.zeros(4)},
+    }
+
+    def net(params: Any, x: Any) -> Any:
+        for kernel in params["conv"]:
+            x = lax.conv_general_dilated(
+                x, kernel, window_strides=(1, 1), padding="SAME",
+                dimension_numbers=("NHWC", "HWIO", "NHWC"),
+            )  # fmt: skip
+            x = lax.reduce_window(
+                jax.nn.relu(x), -jnp.inf, lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID"
+            )
+        return jnp.mean(x, axis=(1, 2)) @ params["out"]["w"] + params["out"]["b"]
+
+    def loss(params: Any) -> Any:
+        logits = jax.nn.log_softmax(net(params, x))
+        return -jnp.take_along_axis(logits, y[:, None], axis=-1).mean()
+
+    @jax.jit
+    def step(params: Any) -> Any:
+        value, grads = jax.value_and_grad(loss)(params)
+        norm = jnp.sqrt(sum(jnp.vdot(g, g) for g in jax.tree_util.tree_leaves(grads)))
+        scale = jnp.minimum(1.0, 1.0 / norm)
+        return jax.tree.map(lambda p, g: p - 0.3 * g * scale, params, grads), value
+
+    losses = list[Any]()
+    for _ in range(3):
+        params, value = step(params)
+        losses.append(value)
+    named = jax.tree_util.tree_map_with_path(
+        lambda path, leaf: leaf.sum() + len(jax.tree_util.keystr(path)), params
+    )
+    return losses, named
+
+
+def data_parallel(jax: Any, jnp: Any, lax: Any) -> Any:
+    """Copies of a net by vmap: batch norm over all of them, and the mean of their gradients."""
+    rng = np.random.default_rng(6)
+    params = {"w": rng.normal(size=(5, 7)), "scale": np.ones(7), "out": rng.normal(size=7) * 0.3}
+    x = rng.normal(size=(4, 8, 5))
+    y = x[..., 0]
+
+    def normalized(x: Any, scale: Any) -> Any:
+        mean = lax.pmean(x.mean(0), "copies")
+        variance = lax.pmean((x**2).mean(0), "copies") - mean**2
+        return (x - mean) / jnp.sqrt(variance + 1e-5) * scale
+
+    def loss(params: Any, x: Any, y: Any) -> Any:
+        hidden = jax.nn.relu(normalized(x @ params["w"], params["scale"]))
+        return jnp.mean((hidden @ params["out"] - y) ** 2)
+
+    @jax.jit
+    @partial(jax.vmap, in_axes=(None, 0, 0), out_axes=(None, 0), axis_name="copies")
+    def step(params: Any, x: Any, y: Any) -> Any:
+        value, grads = jax.value_and_grad(loss)(params, x, y)
+        grads = lax.pmean(grads, axis_name="copies")
+        return jax.tree.map(lambda p, g: p - 0.05 * g, params, grads), value
+
+    losses = list[Any]()
+    for _ in range(3):
+        params, value = step(params, x, y)
+        losses.append(value)
+    return losses, params
+
+
 PROGRAMS = {
     program.__name__: program
     for program in (
         *(mlp_with_adam, gpt_block, neural_ode, hmc, implicit_layer, hvp_and_newton),
         *(recurrent_net, bouncing_ball, gaussian_process, softplus_rules),
+        *(conv_net, data_parallel),
     )
 }

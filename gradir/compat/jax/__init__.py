@@ -75,9 +75,15 @@ def value_and_grad(
 
 
 @named_options
-def vmap(fun: Function, in_axes: Any = 0, out_axes: Any = 0) -> Function:
-    """jax.vmap, without names of axes."""
-    return giving_arrays(own_vmap(fun, in_axes, out_axes))
+def vmap(
+    fun: Function,
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    axis_name: str | None = None,
+    axis_size: int | None = None,
+) -> Function:
+    """jax.vmap; lax.psum and the like are between the rows of an `axis_name`."""
+    return giving_arrays(own_vmap(fun, in_axes, out_axes, axis_name, axis_size))
 
 
 @named_options

@@ -21,6 +21,6 @@ __all__ = [
 if not TYPE_CHECKING:
     __getattr__ = absent.missing(
         "gradir.compat.jax.checkpoint_policies",
-        {"save_only_these_names": "'keep_named' keeps all values with a name, by gradir.name"},
+        absent.POLICIES,
         lambda: __all__,
     )

@@ -1,4 +1,8 @@
-"""jax.lax: loops, branches, and elementwise functions; lax_arrays.py has slices and reductions."""
+"""jax.lax: loops, branches, and elementwise functions.
+
+lax_arrays.py has slices and reductions, lax_windows.py convolutions, lax_collectives.py what is
+between rows of jax.vmap.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import gradir.nn as nn
 import gradir.numpy as gnp
-from gradir.compat.jax import absent, lax_arrays
+from gradir.compat.jax import absent, lax_arrays, lax_collectives, lax_windows
 from gradir.compat.jax.arrays import giving_arrays
 from gradir.compat.jax.lax_arrays import *  # noqa: F403 - all of them are names of lax
+from gradir.compat.jax.lax_collectives import *  # noqa: F403
+from gradir.compat.jax.lax_windows import *  # noqa: F403
 from gradir.frontends.scipy import special
 from gradir.frontends.tracing.source_locations import named_options
 from gradir.frontends.transforms import branches as _branches
@@ -28,9 +34,11 @@ _SAME = {
         "imag": "imag", "is_finite": "isfinite", "le": "less_equal", "log": "log",
         "log1p": "log1p", "lt": "less", "max": "maximum", "min": "minimum", "mul": "multiply",
         "ne": "not_equal", "neg": "negative", "nextafter": "nextafter", "pow": "power",
-        "real": "real", "rem": "fmod", "sign": "sign", "sin": "sin", "sinh": "sinh",
+        "real": "real", "rem": "fmod", "sign": "sign",
+        "sin": "sin", "sinh": "sinh",
         "sqrt": "sqrt", "square": "square", "squeeze": "squeeze", "sub": "subtract", "tan": "tan",
-        "tanh": "tanh", "transpose": "transpose",
+        "shift_left": "left_shift", "shift_right_arithmetic": "right_shift", "stack": "stack",
+        "tanh": "tanh", "tile": "tile", "transpose": "transpose", "unstack": "unstack",
     }.items()
 } | {
     name: giving_arrays(getattr(special, ours))
@@ -38,6 +46,7 @@ _SAME = {
         "bessel_i0e": "i0e", "bessel_i1e": "i1e", "betainc": "betainc", "digamma": "digamma",
         "erf_inv": "erfinv", "erfc": "erfc", "igamma": "gammainc", "igammac": "gammaincc",
         "lgamma": "gammaln", "polygamma": "polygamma",
+        "zeta": "zeta",
     }.items()
 } | {"logistic": giving_arrays(nn.sigmoid)}  # fmt: skip
 globals().update(_SAME)
@@ -138,9 +147,10 @@ def clamp(min: Any, x: Any, max: Any) -> Any:
 
 
 __all__ = [
-    *_SAME, *lax_arrays.__all__, "associative_scan", "clamp", "cond", "custom_linear_solve",
-    "custom_root", "div", "fori_loop", "integer_pow", "map", "reciprocal", "round", "rsqrt", "scan",
-    "select", "stop_gradient", "switch", "while_loop",
+    *_SAME, *lax_arrays.__all__, *lax_collectives.__all__, *lax_windows.__all__,
+    "associative_scan", "clamp", "cond", "custom_linear_solve", "custom_root", "div", "fori_loop",
+    "integer_pow", "map", "reciprocal", "round", "rsqrt", "scan", "select", "stop_gradient",
+    "switch", "while_loop",
 ]  # fmt: skip
 
 if not TYPE_CHECKING:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import Enum
 from functools import partial
+from itertools import accumulate
+from math import prod
 from typing import Any
 
 import gradir.numpy as gnp
@@ -29,6 +32,21 @@ def reshape(operand: Any, new_sizes: Sequence[int]) -> Any:
 def concatenate(operands: Sequence[Any], dimension: int) -> Any:
     """Arrays behind each other along an axis."""
     return gnp.concatenate(operands, axis=dimension)
+
+
+@giving_arrays
+def split(operand: Any, sizes: Sequence[int], axis: int = 0) -> list[Any]:
+    """Parts of these sizes along an axis."""
+    return list(gnp.split(operand, list(accumulate(sizes))[:-1], axis=axis))
+
+
+@giving_arrays
+def select_n(which: Any, *cases: Any) -> Any:
+    """The case that `which` numbers, element by element."""
+    made = cases[0]
+    for number, case in enumerate(cases[1:], 1):
+        made = gnp.where(gnp.equal(which, bool(number) if len(cases) == 2 else number), case, made)
+    return made
 
 
 # Slices.
@@ -193,20 +211,39 @@ def rev(operand: Any, dimensions: Sequence[int]) -> Any:
 
 
 @giving_arrays
-def dot(lhs: Any, rhs: Any) -> Any:
+def dot(lhs: Any, rhs: Any, precision: Any = None, preferred_element_type: Any = None) -> Any:
     """The product of vectors and matrices."""
-    return gnp.dot(lhs, rhs)
+    del precision
+    return _in_type(gnp.dot(lhs, rhs), preferred_element_type)
 
 
 @giving_arrays
-def batch_matmul(lhs: Any, rhs: Any) -> Any:
+def batch_matmul(lhs: Any, rhs: Any, precision: Any = None) -> Any:
     """Products of matrices."""
+    del precision
     return gnp.matmul(lhs, rhs)
 
 
+def _in_type(x: Any, dtype: Any) -> Any:
+    return x if dtype is None else gnp.astype(x, dtype)
+
+
+class Precision(Enum):
+    """What `precision` may be; products have the precision of their types, whatever it is."""
+
+    DEFAULT, HIGH, HIGHEST = range(3)
+
+
 @giving_arrays
-def dot_general(lhs: Any, rhs: Any, dimension_numbers: Any) -> Any:
+def dot_general(
+    lhs: Any,
+    rhs: Any,
+    dimension_numbers: Any,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+) -> Any:
     """Sums of products over pairs of axes, ((contracted, contracted), (batch, batch))."""
+    del precision
     (left, right), (left_rows, right_rows) = dimension_numbers
     letters = iter("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
     of_left = [next(letters) for _ in gnp.shape(lhs)]
@@ -217,7 +254,7 @@ def dot_general(lhs: Any, rhs: Any, dimension_numbers: Any) -> Any:
     free = [x for k, x in enumerate(of_left) if k not in (*left, *left_rows)]
     free += [x for k, x in enumerate(of_right) if k not in (*right, *right_rows)]
     equation = f"{''.join(of_left)},{''.join(of_right)}->{''.join([*rows, *free])}"
-    return gnp.einsum(equation, lhs, rhs)
+    return _in_type(gnp.einsum(equation, lhs, rhs), preferred_element_type)
 
 
 # Constants and shapes.
@@ -264,11 +301,41 @@ def broadcast_in_dim(
     return gnp.broadcast_to(gnp.reshape(operand, between), tuple(shape))
 
 
+@giving_arrays
+def population_count(x: Any) -> Any:
+    """The number of bits that are 1, in the dtype of x."""
+    return gnp.astype(gnp.bitwise_count(x), gnp.result_type(x))
+
+
+@giving_arrays
+def sort_key_val(keys: Any, values: Any, dimension: int = -1) -> tuple[Any, Any]:
+    """Keys in order along an axis, and values in the order of theirs."""
+    places = gnp.argsort(keys, axis=dimension, stable=True)
+    return tuple(gnp.take_along_axis(x, places, axis=dimension) for x in (keys, values))
+
+
+@giving_arrays
+def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = None) -> Any:
+    """The axes from one to another as one axis."""
+    shape = gnp.shape(operand)
+    first, last, _ = _slice(start_dimension, stop_dimension).indices(len(shape))
+    return gnp.reshape(operand, (*shape[:first], prod(shape[first:last]), *shape[last:]))
+
+
+@giving_arrays
+def optimization_barrier(operand: Any) -> Any:
+    """The operand; what is computed does not change by optimization."""
+    return operand
+
+
 __all__ = [
-    "argmax", "argmin", "batch_matmul", "broadcast", "broadcast_in_dim", "broadcasted_iota",
-    "concatenate", "convert_element_type", "cumlogsumexp", "cummax", "cummin", "cumprod", "cumsum",
-    "dot", "dot_general", "dynamic_index_in_dim", "dynamic_slice", "dynamic_slice_in_dim",
-    "dynamic_update_index_in_dim", "dynamic_update_slice", "dynamic_update_slice_in_dim", "full",
-    "full_like", "index_in_dim", "iota", "reduce_and", "reduce_max", "reduce_min", "reduce_or",
-    "reduce_prod", "reduce_sum", "reshape", "rev", "slice", "slice_in_dim", "sort", "top_k",
+    "Precision", "argmax", "argmin", "batch_matmul", "broadcast", "broadcast_in_dim",
+    "broadcasted_iota", "collapse", "concatenate", "convert_element_type", "cumlogsumexp",
+    "cummax", "cummin", "cumprod", "cumsum", "dot", "dot_general", "dynamic_index_in_dim",
+    "dynamic_slice", "dynamic_slice_in_dim", "dynamic_update_index_in_dim",
+    "dynamic_update_slice", "dynamic_update_slice_in_dim", "full", "full_like", "index_in_dim",
+    "iota", "optimization_barrier", "population_count", "reduce_and", "reduce_max", "reduce_min",
+    "reduce_or", "reduce_prod", "reduce_sum", "reshape", "rev", "select_n", "slice",
+    "slice_in_dim", "sort",
+    "sort_key_val", "split", "top_k",
 ]  # fmt: skip

@@ -61,6 +61,32 @@ def squareplus(x: Any, b: Any = 4) -> Any:
 
 
 @giving_arrays
+def identity(x: Any) -> Any:
+    """x."""
+    return gnp.asarray(x)
+
+
+@giving_arrays
+def log1mexp(x: Any) -> Any:
+    """log(1 - exp(-x)), for x > 0."""
+    near = x < 0.6931471805599453
+    small, large = gnp.where(near, x, 1.0), gnp.where(near, 1.0, x)
+    return gnp.where(near, gnp.log(-gnp.expm1(-small)), gnp.log1p(-gnp.exp(-large)))
+
+
+@giving_arrays
+def sparse_plus(x: Any) -> Any:
+    """0 up to -1, x from 1 on, and (x + 1)**2 / 4 between."""
+    return gnp.where(x <= -1, 0.0, gnp.where(x >= 1, x, (x + 1) ** 2 / 4))
+
+
+@giving_arrays
+def sparse_sigmoid(x: Any) -> Any:
+    """0 up to -1, 1 from 1 on, and (x + 1) / 2 between."""
+    return 0.5 * gnp.clip(x + 1.0, 0.0, 2.0)
+
+
+@giving_arrays
 def dot_product_attention(
     query: Any,
     key: Any,
@@ -83,8 +109,9 @@ def standardize(x: Any, axis: int = -1, epsilon: float = 1e-5) -> Any:
 
 
 __all__ = [
-    *_SAME, "dot_product_attention", "gelu", "glu", "initializers", "log_softmax",
-    "logsumexp", "one_hot", "softmax", "squareplus", "standardize", "tanh",
+    *_SAME, "dot_product_attention", "gelu", "glu", "identity", "initializers", "log1mexp",
+    "log_softmax", "logsumexp", "one_hot", "softmax", "sparse_plus", "sparse_sigmoid", "squareplus",
+    "standardize", "tanh",
 ]  # fmt: skip
 
 if not TYPE_CHECKING:

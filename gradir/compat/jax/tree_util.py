@@ -3,7 +3,8 @@
 from functools import partial as Partial
 from typing import TYPE_CHECKING
 
-from gradir.compat.jax import absent
+from gradir.compat.jax import absent, tree_paths
+from gradir.compat.jax.tree_paths import *  # noqa: F403 - all of them are names of tree_util
 from gradir.tree import (
     Structure,
     register_dataclass,
@@ -22,6 +23,7 @@ from gradir.tree import unflatten as tree_unflatten
 PyTreeDef = Structure
 
 __all__ = [
+    *tree_paths.__all__,
     "Partial",
     "PyTreeDef",
     "register_dataclass",

@@ -1,7 +1,7 @@
 """gradir.comm: collectives on arrays and nested arrays, with JAX's names and meanings.
 
 The number of ranks is known where a function is traced: the tracing world's. Outside
-of a trace they run at once.
+of a trace they run at once. A group may be the axis of a `gradir.vmap`, whose rows are its ranks.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from gradir.dialects.comm.comm_op import CommOp
 from gradir.dialects.comm.messages import BarrierOp, PermuteOp, RankOp, RecvOp, SendOp
 from gradir.errors import CommError
 from gradir.frontends.tracing.eager import eager
+from gradir.frontends.tracing.named_axes import rows_of
 from gradir.frontends.tracing.source_locations import named_options, public, refusal
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import emit, emit_one, lifted
@@ -36,7 +37,9 @@ of_ranks = partial(eager, is_replayed=False)
 
 @named_options
 def axis_size(axis_name: str = WORLD) -> int:
-    """The number of ranks in a group, a Python number."""
+    """The number of ranks in a group, or of rows in a gradir.vmap's axis: a Python number."""
+    if (rows := rows_of(axis_name)) is not None:
+        return rows
     try:
         return worlds.current().size(axis_name)
     except worlds.WorldError as error:
@@ -46,7 +49,7 @@ def axis_size(axis_name: str = WORLD) -> int:
 @of_ranks
 def axis_index(axis_name: str = WORLD) -> Tracer:
     """The number of this rank in a group, from 0; a traced program reads it as it runs."""
-    return emit_one(RankOp, group=_named(axis_name))
+    return emit_one(RankOp, group=_named(axis_name), ranks=rows_of(axis_name))
 
 
 @public

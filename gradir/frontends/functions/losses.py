@@ -21,6 +21,7 @@ from gradir.frontends.functions.op_functions import apply
 from gradir.frontends.functions.promotion import converted
 from gradir.frontends.functions.wide import wide
 from gradir.frontends.tracing.source_locations import refusal
+from gradir.frontends.tracing.spec import type_text
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import element, emit_one, lifted
 
@@ -65,6 +66,11 @@ def cross_entropy(
             "ignore_index": ignore_index, "label_smoothing": label_smoothing,
         })  # fmt: skip
     x = floating(logits)
+    if x.ndim and shares.shape == (*x.shape[:1], *x.shape[2:])[x.ndim == 1 :]:
+        raise refusal(
+            f"nn.cross_entropy: targets that are class numbers must be integers, got "
+            f"{type_text(shares.type)}; convert them by targets.astype(int)"
+        )
     if shares.shape != x.shape or not x.ndim:
         raise refusal(f"nn.cross_entropy: shares must have the shape of {x!r}, got {shares!r}")
     if label_smoothing is not None and not 0 <= label_smoothing <= 1:

@@ -53,6 +53,23 @@ def svdvals(a: Any) -> Tracer:
     return gnp.linalg.svdvals(a)
 
 
+def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
+    """u, singular values, vh of matrices [.., m, n]; without `compute_uv` the values alone."""
+    return tuple(gnp.linalg.svd(a, full_matrices)) if compute_uv else gnp.linalg.svdvals(a)
+
+
+def qr(a: Any, *, mode: str = "full") -> Any:
+    """q, orthogonal, and r, upper triangular, of matrices [.., m, n].
+
+    mode "full" has q [m, m], "economic" [m, min(m, n)], and "r" is r alone, in a tuple.
+    """
+    one_of(mode, "qr: mode", ("full", "economic", "r"))
+    if mode == "economic":
+        return tuple(gnp.linalg.qr(a))
+    q, r = gnp.linalg.qr(a, mode="complete")
+    return (r,) if mode == "r" else (q, r)
+
+
 def eigh(a: Any, lower: bool = True) -> Any:
     """Eigenvalues, ascending, and eigenvectors, columns, of symmetric matrices [.., n, n]."""
     return tuple(gnp.linalg.eigh(a, "L" if lower else "U"))
@@ -183,14 +200,26 @@ ABSENT: dict[str, str] = {
         "it needs the complex factorization of Schur: expm and sqrtm are there, and functions of "
         "symmetric matrices by eigh",
     ),
+    **dict.fromkeys(
+        "hilbert invhilbert hadamard pascal invpascal helmert dft".split(),
+        "a constant: SciPy's own has it",
+    ),
+    **dict.fromkeys(
+        "companion fiedler fiedler_companion leslie convolution_matrix".split(),
+        "gradir.numpy.zeros, and assignment to its parts; toeplitz and hankel are there",
+    ),
+    "eigh_tridiagonal": "eigh of the whole matrix, by gradir.numpy.diag",
+    "qr_multiply": "the product with a factor of qr",
+    "expm_frechet": "gradir.jvp of expm",
     "signm": "it is a constant near matrices without imaginary eigenvalues: a @ inv(sqrtm(a @ a))",
     "ldl": "its pivots of size 2 depend on values: cholesky, lu and eigh are there",
 }
 """SciPy's names that are not here, and why."""
 
 FUNCTIONS = (
-    inv, det, solve, pinv, norm, svdvals, eigh, eigvalsh, cholesky, solve_triangular, cho_factor,
-    cho_solve, solve_sylvester, block_diag, toeplitz, circulant, hankel, polar, *banded.FUNCTIONS,
+    inv, det, solve, pinv, norm, svd, svdvals, qr, eigh, eigvalsh, cholesky, solve_triangular,
+    cho_factor, cho_solve, solve_sylvester, block_diag, toeplitz, circulant, hankel, polar,
+    *banded.FUNCTIONS,
 )  # fmt: skip
 COMPILED = matrix_exponential.COMPILED | matrix_roots.COMPILED | lu_factors.COMPILED
 BY_NAME = published(FUNCTIONS, "gradir.scipy.linalg") | COMPILED

@@ -14,6 +14,7 @@ from gradir.dialects.base.lazy_function import lazy_function
 from gradir.errors import ForeignCodeError, GradirError, TraceError
 from gradir.frontends.tracing.copying import as_called
 from gradir.frontends.tracing.source_locations import place_of_error, place_of_user, refusal
+from gradir.nearest import unbound
 
 if TYPE_CHECKING:
     from gradir.frontends.tracing.scipy_calls import scipy_refusal
@@ -36,7 +37,7 @@ def call_user(what: str, function: Callable[..., Any], *args: Any, **kwargs: Any
     try:
         signature.bind(*given, **named)
     except TypeError as error:
-        raise _refused(what, bare, len(given) + len(named), error) from None
+        raise _refused(what, bare, given, named, error) from None
     # in one frame: functions nest up to Python's recursion limit
     try:
         return as_called(function)(*args, **kwargs)
@@ -127,7 +128,16 @@ def _is_at(error: TypeError, refused: TraceError) -> bool:
     return (trace.tb_frame.f_code.co_filename, trace.tb_lineno) == (place.file, place.line)
 
 
-def _refused(what: str, function: Callable[..., Any], count: int, error: TypeError) -> TraceError:
+def _refused(
+    what: str,
+    function: Callable[..., Any],
+    given: tuple[Any, ...],
+    named: dict[str, Any],
+    error: TypeError,
+) -> TraceError:
+    """The error of a call that a user's function does not take, with its parameters."""
     name = getattr(function, "__name__", type(function).__name__)
+    count = len(given) + len(named)
     arguments = "1 argument" if count == 1 else f"{count} arguments"
-    return refusal(f"{what}: {name} is called with {arguments}: {error}")
+    wrong = unbound(inspect.signature(function, follow_wrapped=False), named, error)
+    return refusal(f"{what}: {name} is called with {arguments}: {wrong}")

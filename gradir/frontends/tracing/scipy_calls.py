@@ -18,6 +18,12 @@ PARTS = ("special", "stats", "linalg", "signal", "ndimage", "fft", "integrate")
 
 _ELSEWHERE: Mapping[str, str] = {
     "optimize": "outside of traced functions, gradir.interop.scipy.minimize gives it gradients",
+    "spatial": "distances of the rows of x and y are numpy.linalg.norm(x[:, None] - y, axis=-1), "
+    "of x alone gradir.nn.pdist(x)",
+    "interpolate": "numpy.interp is differentiated, and so are products with weights that SciPy "
+    "computes of constants",
+    "sparse": "make it of constants with SciPy, and compute with its arrays: "
+    "gradir.numpy.zeros(n).at[rows].add(values * x[columns]) is a product",
 }
 
 

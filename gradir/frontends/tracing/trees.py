@@ -7,7 +7,7 @@ keys, the indices and the values of RowSlices, the children of classes that are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple, cast
@@ -37,6 +37,42 @@ class Tree(NamedTuple):
     kind: type | None
     keys: tuple[Any, ...] = ()
     children: tuple[Tree, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"Structure({self.text()})"
+
+    def text(self) -> str:
+        """The nesting as Python writes it, with * for a leaf: `{'w': *, 'b': (*, None)}`."""
+        kind, items = self.kind, [child.text() for child in self.children]
+        if kind is None:
+            return "*"
+        if kind is dict:
+            pairs = zip(self.keys, items, strict=True)
+            return f"{{{', '.join(f'{key!r}: {item}' for key, item in pairs)}}}"
+        if kind is list:
+            return f"[{', '.join(items)}]"
+        if kind is tuple:
+            return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
+        if kind is type(None):
+            return "None"
+        if self._attributes:
+            items = [f"{n}={item}" for n, item in zip(self._attributes, items, strict=True)]
+        data = self.keys[:1] if kind in NODES else self.keys
+        return f"{kind.__name__}({', '.join([*items, *(f'data={d!r}' for d in data if d)])})"
+
+    @property
+    def num_leaves(self) -> int:
+        """The number of leaves, by JAX's name."""
+        return self.leaf_count
+
+    def unflatten(self, leaves: Iterable[Any]) -> Any:
+        """The nested value with these leaves; ArgumentTypeError for too few or many."""
+        given = list(leaves)
+        if len(given) != self.leaf_count:
+            raise ArgumentTypeError(
+                f"unflatten: expected {self.leaf_count} leaves, got {len(given)}"
+            )
+        return self.build(given)
 
     @property
     def leaf_count(self) -> int:

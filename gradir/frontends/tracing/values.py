@@ -26,6 +26,7 @@ from gradir.dialects.comm.comm_op import GroupOp
 from gradir.dialects.grad.extent import ExtentOp
 from gradir.dialects.grad.host_call import HostCallOp
 from gradir.errors import ForeignCodeError
+from gradir.frontends.tracing.named_axes import rows_of
 from gradir.frontends.tracing.paths import Path
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.trees import Tree
@@ -311,6 +312,8 @@ def _require_repeatable(trace: Trace, op: Operation) -> None:
     for each in inside:
         if isinstance(each, ExtentOp):
             raise _Unknown  # a program for all sizes
+        if isinstance(each, GroupOp) and rows_of(each.group) is not None:
+            raise _Unknown  # as rows of gradir.vmap are
         if isinstance(each, GroupOp) or (isinstance(each, HostCallOp) and each.pure is None):
             raise refusal(
                 f"{each.name}: a value is asked for that needs this op, which must run once, with "

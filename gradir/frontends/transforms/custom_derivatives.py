@@ -22,6 +22,7 @@ from gradir.errors import ArgumentTypeError
 from gradir.frontends.functions.promotion import converted
 from gradir.frontends.tracing.callbacks import call_user
 from gradir.frontends.tracing.copying import as_called
+from gradir.frontends.tracing.named_axes import Axes, axes, within
 from gradir.frontends.tracing.nodes import static_key
 from gradir.frontends.tracing.source_locations import at, location, named_options, public, refusal
 from gradir.frontends.tracing.spec import type_text
@@ -97,7 +98,7 @@ class CustomFunction(Copied, ABC):
     ) -> Traced:
         """The function of the module for arguments of these types."""
         chosen = tuple((static_key(value), cast(Hashable, value)) for value in static)
-        key = self, tree, tuple((v.ssa.type, v.weak) for v in values), chosen
+        key = self, tree, tuple((v.ssa.type, v.weak) for v in values), chosen, axes()
         try:
             known = key in trace.custom
         except TypeError:
@@ -110,7 +111,8 @@ class CustomFunction(Copied, ABC):
             declared.location = location()
             trace.declarations.append(declared)
             types = [(v.ssa.type, v.weak) for v in values]
-            trace.rules[inner.name] = partial(self._rule, inner, types, static, location())
+            place = location(), axes()
+            trace.rules[inner.name] = partial(self._rule, inner, types, static, place)
         return trace.custom[key]
 
     def _rule(
@@ -118,11 +120,11 @@ class CustomFunction(Copied, ABC):
         inner: Traced,
         types: Sequence[tuple[Attribute, bool]],
         static: Sequence[Any],
-        place: LocationAttr,
+        place: tuple[LocationAttr, Axes],
         trace: Trace,
     ) -> list[str]:
         """Trace the rules for arguments of these types, at the place of the call."""
-        with at(place):
+        with at(place[0]), within(place[1]):
             return self._declared(trace, inner, _arguments(trace, types), static)
 
     def set_rules(self, rules: tuple[Rule, ...]) -> None:

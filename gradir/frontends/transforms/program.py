@@ -34,7 +34,7 @@ from gradir.frontends.transforms.donation import (
 )
 from gradir.frontends.transforms.wrapped import Copied
 from gradir.runtime.threads import OPENMP_THREADS_VARIABLE, THREADS_VARIABLE
-from gradir.symbols import function_named
+from gradir.symbols import argument_names, function_named
 from gradir.text.fingerprint import fingerprint
 
 MOST_PROGRAMS = 64
@@ -199,7 +199,7 @@ class Program(Copied):
 def traced_function(module: Module, name: str) -> Traced:
     """A function of a module, as a traced one whose arguments and results are a tuple each."""
     function = function_named(module.op, name)
-    names = tuple(a.name_hint or f"arg{a.index}" for a in function.body.block.args)
+    names = tuple(argument_names(function))
     count = len(function.function_type.outputs.data)
     nesting = Tree(tuple, (), (_flat(len(names)), NO_NAMES))
     return Traced(module, name, nesting, _flat(count), names, (False,) * count)

@@ -7,6 +7,7 @@ loops, gradir.jit and itself, in any order.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, cast
@@ -20,6 +21,9 @@ from gradir.dialects.base.shapes import element_of, shape_of, tensor
 from gradir.dialects.grad.custom_vjp import CustomVjpOp
 from gradir.errors import ArgumentTypeError
 from gradir.frontends.tracing.later_rules import declaration_of, program_of
+from gradir.frontends.tracing.named_axes import Axes as NamedAxes
+from gradir.frontends.tracing.named_axes import axes as axes_around
+from gradir.frontends.tracing.named_axes import within
 from gradir.frontends.tracing.nodes import NODES, parts
 from gradir.frontends.tracing.source_locations import named_options, refusal
 from gradir.frontends.tracing.spec import NUMPY_NAMES, Spec, type_text
@@ -38,7 +42,13 @@ Axes = Any
 
 
 @named_options
-def vmap(function: Callable[P, R], in_axes: Axes = 0, out_axes: Axes = 0) -> Jitted[P, R]:
+def vmap(
+    function: Callable[P, R],
+    in_axes: Axes = 0,
+    out_axes: Axes = 0,
+    axis_name: str | None = None,
+    axis_size: int | None = None,
+) -> Jitted[P, R]:
     """The function on all rows of its arguments; results are stacked along an axis of rows.
 
     `in_axes` says along which axis an argument has rows: a number for all, or a tuple with an entry
@@ -46,10 +56,15 @@ def vmap(function: Callable[P, R], in_axes: Axes = 0, out_axes: Axes = 0) -> Jit
     argument that all rows share, or a nesting of these like the argument's. Arguments by
     keyword have rows along axis 0. `out_axes` says in the same way where results have them; None is
     for a result that is the same for all rows. Values that depend on no row are computed once.
-    Raises TraceError where the arguments differ in their numbers of rows.
+    `axis_name` names the rows for gradir.comm: `psum(x, "batch")` is the sum of all rows' x, and
+    `axis_index("batch")` the number of the row. `axis_size` is the number of rows, for arguments
+    that have none. Raises TraceError where the arguments differ in their numbers of rows.
     """
     if not callable(function):
         raise ArgumentTypeError(f"function: expected a Python function, got {function!r}")
+    _require_axis_name(axis_name)
+    if axis_size is not None and (type(axis_size) is not int or axis_size < 0):
+        raise ArgumentTypeError(f"axis_size: expected a number >= 0, got {axis_size!r}")
 
     def rows(*args: Any, **kwargs: Any) -> Any:
         trace = tracing()
@@ -59,13 +74,15 @@ def vmap(function: Callable[P, R], in_axes: Axes = 0, out_axes: Axes = 0) -> Jit
         axes = _axes_of(in_axes, by_position, "in_axes") + [0] * by_keyword.leaf_count
         values = [lifted(leaf) for leaf in leaves]
         names = [*by_position.paths("args"), *by_keyword.paths("kwargs")]
-        size = _size(values, axes, names)
+        size = _size(values, axes, names, axis_size)
+        named = _with_axis(axis_name, size)
         given = [v if a is None else _moved(v, a, 0) for v, a in zip(values, axes, strict=True)]
         specs = [v if a is None else _row(v) for v, a in zip(given, axes, strict=True)]
         positional, keywords = tree.build(specs)
-        inner = traced("vmap", function, positional, keywords, outer=trace)
+        with within(named):
+            inner = traced("vmap", function, positional, keywords, outer=trace)
         wanted = _axes_of(out_axes, inner.results, "out_axes")
-        made = _on_rows(trace, inner, size, [a is not None for a in axes])
+        made = _on_rows(trace, inner, size, [a is not None for a in axes], axis_name)
         operands = [*map(trace.use, given), *inner.captured]
         types: list[Attribute] = list(made.function.function_type.outputs)
         call = trace.emit(CallOp(made.function.sym_name.data, operands, types))
@@ -73,7 +90,23 @@ def vmap(function: Callable[P, R], in_axes: Axes = 0, out_axes: Axes = 0) -> Jit
         found = zip(results, made.rows, wanted, inner.results.paths("result"), strict=True)
         return inner.results.build([_placed(*one, size) for one in found])
 
-    return jit_transform(rows, function, vmap, in_axes, out_axes)
+    return jit_transform(rows, function, vmap, in_axes, out_axes, axis_name, axis_size)
+
+
+def _require_axis_name(name: object) -> None:
+    if name is not None and not (isinstance(name, str) and re.fullmatch(r"\w+", name, re.ASCII)):
+        raise ArgumentTypeError(
+            f"axis_name: expected a name of letters, digits and _, got {name!r}"
+        )
+
+
+def _with_axis(name: str | None, size: int) -> NamedAxes:
+    """The named axes in a function on rows."""
+    if name is None:
+        return axes_around()
+    if type(size) is not int or size < 1:
+        raise refusal(f"vmap: an axis with a name must have a known number of rows, got {size}")
+    return (*axes_around(), (name, size))
 
 
 def _axes_of(axes: Axes, tree: Tree, what: str) -> list[int | None]:
@@ -100,9 +133,14 @@ def _axes_of(axes: Axes, tree: Tree, what: str) -> list[int | None]:
     return [axis for child, its in pairs for axis in _axes_of(child, its, what)]
 
 
-def _size(values: Sequence[Tracer], axes: Sequence[int | None], names: Sequence[str]) -> int:
-    """The number of rows of all arguments."""
-    found: dict[int, str] = {}
+def _size(
+    values: Sequence[Tracer],
+    axes: Sequence[int | None],
+    names: Sequence[str],
+    asked: int | None,
+) -> int:
+    """The number of rows of all arguments, and as `axis_size` asks for."""
+    found: dict[int, str] = {} if asked is None else {asked: f"axis_size is {asked}"}
     for value, axis, name in zip(values, axes, names, strict=True):
         if axis is None:
             continue
@@ -133,35 +171,37 @@ def _moved(value: Tracer, source: int, target: int) -> Tracer:
     return value if source == target else emit_one(PermuteDimsOp, value, axes=axes)
 
 
-def _on_rows(trace: Trace, inner: Traced, size: int, rows: Sequence[bool]) -> OnRows:
+def _on_rows(
+    trace: Trace, inner: Traced, size: int, rows: Sequence[bool], axis: str | None
+) -> OnRows:
     """The traced function on rows, in the trace."""
     module = inner.module.op
     with paused_gc():
         program = ModuleFunctions(module)
         shared = [False] * len(inner.captured)
-        made = on_rows(program, program.function(inner.name), size, [*rows, *shared], False)
+        made = on_rows(program, program.function(inner.name), size, [*rows, *shared], False, axis)
         _declare(trace, module)
         _take_over(trace, functions_by_name(module), made.function)
     for name, source in made.awaited.items():
-        trace.rules.setdefault(name, partial(_rules_on_rows, name, source, size))
+        trace.rules.setdefault(name, partial(_rules_on_rows, name, source, size, axis))
     return made
 
 
-def _rules_on_rows(name: str, source: str, size: int, trace: Trace) -> list[str]:
+def _rules_on_rows(name: str, source: str, size: int, axis: str | None, trace: Trace) -> list[str]:
     """The names of a function on rows and of its rules, made from those of its source."""
     found = declaration_of(trace, source)
     if found is None or not found.has_rules:
         return [name]
     with paused_gc():
         module = program_of(trace, found.names)
-        on_rows = FunctionsOnRows(ModuleFunctions(module), size)
+        on_rows = FunctionsOnRows(ModuleFunctions(module), size, axis)
         made = on_rows.with_derivative(source)
         functions = functions_by_name(module)
         _declare(trace, module)
         for each in made:
             _take_over(trace, functions, functions[each])
     for other, its in on_rows.awaited.items():
-        trace.rules.setdefault(other, partial(_rules_on_rows, other, its, size))
+        trace.rules.setdefault(other, partial(_rules_on_rows, other, its, size, axis))
     return [name, *made[1:]]
 
 

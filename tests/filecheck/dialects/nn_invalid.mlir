@@ -105,7 +105,7 @@ func.func @f(%n: tensor<4x3xi64>, %t: tensor<4xi64>) {
 // -----
 
 func.func @f(%x: tensor<4x3xf32>, %t: tensor<4xf32>) {
-  // expected-error @+1 {{nn.nll_loss: elements must be integer, got tensor<4xf32>}}
+  // expected-error @+1 {{nn.nll_loss: targets must be integers, a class each, got tensor<4xf32>; convert them by astype}}
   %0 = nn.nll_loss %x, %t : tensor<4x3xf32>, tensor<4xf32> -> tensor<f32>
   func.return
 }

@@ -1,4 +1,7 @@
-"""jax.scipy: gradir.scipy's modules, whose results outside of traces are JAX's arrays."""
+"""jax.scipy: gradir.scipy's modules, whose results outside of traces are JAX's arrays.
+
+optimize.py is of its own: a loop that is traced.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 import gradir.scipy as own
 from gradir.compat.jax import absent
 from gradir.compat.jax.arrays import namespace
+from gradir.compat.jax.scipy import optimize
 from gradir.nearest import missing_name
 
-__all__ = ["fft", "integrate", "linalg", "ndimage", "signal", "special", "stats"]
+_OURS = ("fft", "integrate", "linalg", "ndimage", "signal", "special", "stats")
+__all__ = ["fft", "integrate", "linalg", "ndimage", "optimize", "signal", "special", "stats"]
 
 
 def _module(name: str) -> ModuleType:
@@ -48,7 +53,7 @@ class _Distribution:
         return repr(self._source)
 
 
-fft, integrate, linalg, ndimage, signal, special, stats = map(_module, __all__)
+fft, integrate, linalg, ndimage, signal, special, stats = map(_module, _OURS)
 
 if not TYPE_CHECKING:
     __getattr__ = absent.missing("gradir.compat.jax.scipy", absent.SCIPY, lambda: __all__)

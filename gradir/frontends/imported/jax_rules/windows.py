@@ -20,6 +20,7 @@ from gradir.frontends.imported.jax_rules.reductions import greatest, least
 from gradir.frontends.imported.jax_rules.shapes import padded
 from gradir.frontends.imported.table import RuleTable
 from gradir.frontends.tracing.source_locations import refusal
+from gradir.frontends.tracing.spec import NUMPY_NAMES
 from gradir.frontends.tracing.tracing import element
 from gradir.frontends.transforms.derivatives import vjp
 from gradir.frontends.transforms.flow import scan
@@ -33,25 +34,30 @@ RULES = RuleTable("JAX")
 
 @RULES.rule("conv_general_dilated", note="of floats, up to 3 spatial axes")
 def _convolved(call: Any, x: Any, kernel: Any) -> Any:
-    lhs, rhs, out = call["dimension_numbers"]
+    return convolved(call.params, call.element, x, kernel)
+
+
+def convolved(params: Any, kind: Any, x: Any, kernel: Any) -> Any:
+    """A convolution with JAX's parameters, in numbers of a type."""
+    lhs, rhs, out = params["dimension_numbers"]
     dims = len(lhs) - 2
-    if not is_float(call.element) or dims > 3:
+    if not is_float(kind) or dims > 3:
         raise refusal(f"conv_general_dilated: floats and up to 3 spatial axes expected, got "
-                      f"{call.type.dtype} and {dims}")  # fmt: skip
-    x, kernel = (converted(each, call.element) for each in (x, kernel))
-    spread_ = [(0, 0, 0), (0, 0, 0), *((0, 0, d - 1) for d in call["lhs_dilation"])]
+                      f"{NUMPY_NAMES[kind]} and {dims}")  # fmt: skip
+    x, kernel = (converted(each, kind) for each in (x, kernel))
+    spread_ = [(0, 0, 0), (0, 0, 0), *((0, 0, d - 1) for d in params["lhs_dilation"])]
     x, kernel = gnp.permute_dims(x, lhs), gnp.permute_dims(kernel, rhs)
-    if any(d != 1 for d in call["lhs_dilation"]):
+    if any(d != 1 for d in params["lhs_dilation"]):
         x = padded(x, spread(0, (), element(x)), spread_)
-    padding = list(call["padding"])
+    padding = list(params["padding"])
     if any(low < 0 or high < 0 for low, high in padding):
         cut = [(min(low, 0), min(high, 0), 0) for low, high in padding]
         x = padded(x, spread(0, (), element(x)), [(0, 0, 0), (0, 0, 0), *cut])
         padding = [(max(low, 0), max(high, 0)) for low, high in padding]
-    groups, batches = call["feature_group_count"], call["batch_group_count"]
+    groups, batches = params["feature_group_count"], params["batch_group_count"]
     if batches > 1:
         x, groups = _groups_of_batches(x, batches), batches
-    made = _spatial(x, kernel, padding, call["window_strides"], call["rhs_dilation"], groups)
+    made = _spatial(x, kernel, padding, params["window_strides"], params["rhs_dilation"], groups)
     return gnp.permute_dims(made, [int(k) for k in _inverse(out)])
 
 
@@ -245,13 +251,21 @@ _COMBINED: dict[str, Callable[..., Any]] = {
 
 @RULES.rule("reduce_window", note="of sums, products and extremes of one array")
 def _window_reduced(call: Any, x: Any, start: Any, *more: Any) -> Any:
-    join = joined_by(call, call["jaxpr"])
-    windows = _Windows(call.params, x.ndim)
+    return windows_joined(joined_by(call, call["jaxpr"]), call.params, x, start, call.type.shape)
+
+
+def windows_joined(
+    join: str, params: Any, x: Any, start: Any, shape: Sequence[int] | None = None
+) -> Any:
+    """The windows of x joined by `add`, `mul`, `max` or `min` from `start` on."""
+    windows = _Windows(params, x.ndim)
+    if shape is None:
+        shape = windows.extents(windows.padded(x, 0).shape)
     if join == "mul":
         given = windows.padded(x, 1)
         made = op.prod(windows.gathered(given), axis=[x.ndim])
     else:
-        made = _JOINS[join](windows, x, call.type.shape)
+        made = _JOINS[join](windows, x, shape)
     return _COMBINED[join](made, gnp.broadcast_to(start, made.shape))
 
 

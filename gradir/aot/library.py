@@ -262,37 +262,46 @@ def _records(
     records, placed = DataRecords(machine), list[tuple[str, int, Symbol, Symbol]]()
     for function in functions:
         every = [_array(a, records) for a in (*function.inputs, *function.results)]
-        info = _info(function, every, records, threads, version)
+        rooms = [workspace_of(level.code.program) for level in function.levels]
+        info = _info(function, every, rooms, records, threads, version)
         programs = records.structs(
             PROGRAM,
             [
-                _program(level, records, entries[function.name, level.level], differs[level.level])
-                for level in reversed(function.levels)
+                _program(
+                    level, room, records, entries[function.name, level.level], differs[level.level]
+                )
+                for level, room in reversed([*zip(function.levels, rooms, strict=True)])
             ],
         )
         row: dict[str, Value] = {"info": info, "programs": programs, "grow": grow}
-        row |= _quick_checks(function, every, records)
+        size = max(room.size for room in rooms)
+        row |= _quick_checks(function, every, size, records)
         record = records.structs(FUNCTION, [row], f"{function.name}.record")
-        placed.append((function.name, workspace_bytes(function), record, info))
+        placed.append((function.name, size, record, info))
     return records.object_code(), placed
 
 
 def _quick_checks(
-    function: CompiledFunction, arrays: Sequence[dict[str, Value]], records: DataRecords
+    function: CompiledFunction,
+    arrays: Sequence[dict[str, Value]],
+    workspace: int,
+    records: DataRecords,
 ) -> dict[str, Value]:
     """What the quick checks of a call read."""
     inputs, results = function.inputs, function.results
     fours = in_fours(len(inputs)), in_fours(len(results))
     lanes = [*fours[0], *(len(inputs) + k for k in fours[1])]
     places = [ARRAY.size * k for four in fours for k in four]
-    sizes, workspace = [a.spec.nbytes for a in (*inputs, *results)], workspace_bytes(function)
-    looked = [(*inputs, *results)[k] for k in lanes]
+    wanted = [_wanted(array) for array in arrays]
+    sizes = [a.spec.nbytes for a in (*inputs, *results)]
+    ends = [end_of(size) for size in sizes]
+    masks = [a.spec.dtype.itemsize - 1 for a in (*inputs, *results)]
     extents = [extents_of([a.spec.shape for a in each]) for each in (inputs, results)]
     return {
-        "wanted": records.structs(WANTED, [_wanted(arrays[k]) for k in lanes], align=16),
+        "wanted": records.structs(WANTED, [wanted[k] for k in lanes], align=16),
         "places": records.halves(places),
-        "masks": records.halves([*(a.spec.dtype.itemsize - 1 for a in looked), *[0] * MOST_LANES]),
-        "ends": records.halves([*(end_of(a.spec.nbytes) for a in looked), *[NO_END] * MOST_LANES]),
+        "masks": records.halves([*(masks[k] for k in lanes), *[0] * MOST_LANES]),
+        "ends": records.halves([*(ends[k] for k in lanes), *[NO_END] * MOST_LANES]),
         "meetings": meetings_of([*sizes, workspace], len(results)),
         "workspace_end": end_of(workspace),
         "results": len(results),
@@ -315,6 +324,7 @@ def _wanted(said: dict[str, Value]) -> dict[str, Value]:
 def _info(
     function: CompiledFunction,
     arrays: Sequence[dict[str, Value]],
+    rooms: Sequence[Workspace],
     records: DataRecords,
     threads: int,
     version: str,
@@ -331,9 +341,9 @@ def _info(
         "n_out": len(function.results),
         "n_levels": len(function.levels),
         "grows": int(any(p.growing for p in programs)),
-        "workspace_bytes": workspace_bytes(function),
+        "workspace_bytes": max(room.size for room in rooms),
         "levels": records.pointers([records.text(level.level) for level in function.levels]),
-        "level_bytes": records.words([workspace_of(p).size for p in programs]),
+        "level_bytes": records.words([room.size for room in rooms]),
     }
     return records.structs(INFO, [row], f"{function.name}.info")
 
@@ -359,10 +369,9 @@ def _dtype_number(dtype: np.dtype[Any]) -> int:
 
 
 def _program(
-    level: LevelCode, records: DataRecords, entry: Symbol, differ: Symbol
+    level: LevelCode, place: Workspace, records: DataRecords, entry: Symbol, differ: Symbol
 ) -> dict[str, Any]:
     program = level.code.program
-    place = workspace_of(program)
     constants = [
         {"word": c.word, "data": records.constant(c.data or b"\0", WORKSPACE_ALIGNMENT, c.name)}
         for c in program.constants

@@ -46,33 +46,31 @@ INFO = Struct.of(
 PUBLIC = ARRAY, ALLOCATOR, STATUS, ARRAY_INFO, INFO
 """The structures of the headers."""
 
-# A function: `grow` starts threads, or is null in a library without them. For its inputs and then
-# its results it has `checks` and `ends`, i32 that are added to addresses (quick_checks.py), and for
-# the workspace another one; `meetings` is the number of overlaps that is right. `extents` are those
-# of inputs, and then those of results.
+# A function: its `programs` are by their levels, the highest first; `grow` starts threads, or is
+# null in a library without them. quick_checks.py looks at its arrays in fours, those of inputs and
+# then those of results. For each array of a four `wanted` has what it must be, and there are i32s:
+# `places` of arrays, `masks` of bits that are 0 in an aligned address, `ends`, which are added to
+# addresses, as `workspace_end` of the largest level is. `meetings` is the number of overlaps that
+# is right. `extents` are those of inputs, and then those of results.
 FUNCTION = Struct.of(
     "function",
-    info="ptr", programs="ptr", grow="ptr", checks="ptr", ends="ptr", meetings="i64",
-    extents="ptr", in_extents="i64", out_extents="i64",
+    info="ptr", programs="ptr", grow="ptr", wanted="ptr", places="ptr", masks="ptr", ends="ptr",
+    meetings="i64", in_fours="i64", out_fours="i64", results="i64", extents="ptr",
+    in_extents="i64", out_extents="i64", workspace_end="i32",
 )  # fmt: skip
-# What an array must be, in pairs of words as an array has them: the bits to look at of its two
-# addresses, less 1, and how they must be; its size; its `kind`, the rank, and in the upper half the
-# dtype. `shape` is where the extents are, `end` its number of `ends`.
-CHECK = Struct.of(
-    "check",
-    data_bits="i64", shape_bits="i64", data_low="i64", shape_low="i64",
-    size="i64", kind="i64", shape="ptr", request="i32", end="i32",
-)  # fmt: skip
+# The words of an array behind its address: `shape` is where the extents are, `kind` the rank, and
+# in the upper half the dtype.
+WANTED = Struct.of("wanted", shape="ptr", size="i64", kind="i64", request="i64")
 # An extent: the place of the array's `shape` among the arrays, of the extent there, and its value.
 EXTENT = Struct.of("extent", shape="i32", axis="i32", extent="i64")
-# A function at a level, for processors of `least` (the numbers of the psABI's levels). The table of
-# `words` words begins the workspace; `arena` is the place of the arena there, 0 for none. The words
-# from `first` on take the addresses of inputs and results; the last ones, from byte `requests` on,
-# are the requests of collectives (mpi_code.py).
+# A function at a level, for processors of `least` (the numbers of the psABI's levels), with the
+# quick checks of the level. The table of `words` words begins the workspace; `arena` is the place
+# of the arena there, 0 for none. The words from `first` on take the addresses of inputs and
+# results; the last ones, from byte `requests` on, are the requests of collectives (mpi_code.py).
 PROGRAM = Struct.of(
     "program",
-    entry="ptr", least="i64", workspace_bytes="i64", words="i64", first="i64", arena="i64",
-    constants="ptr", n_constants="i64", growing="ptr", n_growing="i64", messages="ptr",
+    entry="ptr", differ="ptr", least="i64", workspace_bytes="i64", words="i64", first="i64",
+    arena="i64", constants="ptr", n_constants="i64", growing="ptr", n_growing="i64", messages="ptr",
     is_parallel="i64", requests="i64", n_requests="i64",
 )  # fmt: skip
 CONSTANT = Struct.of("constant", word="i64", data="ptr")

@@ -8,6 +8,8 @@ An array of `out` that nobody wants (request null, or no data) is not looked at.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from gradir.aot.abi import (
     ADD,
     ARRAY,
@@ -242,18 +244,22 @@ def _check_workspace_overlaps(f: Code, name: str, bytes_: str) -> None:
             f.refuse_if(meets, "overlap", text, [name, f"i64 {k}"], number)
 
 
-def check_workspace(f: Code, name: str) -> None:
+def check_workspace(f: Code, name: Callable[[], str]) -> None:
     """Refuse a %workspace that is missing, not aligned, or smaller than %program's."""
     bytes_ = f.field(PROGRAM, "%program", "workspace_bytes")
     text = f"%s: workspace: expected %lld bytes aligned to {WORKSPACE_ALIGNMENT}, got "
-    values = [name, f"i64 {bytes_}"]
+
+    def values() -> list[str]:
+        return [name(), f"i64 {bytes_}"]
+
     f.refuse_if(f.is_null("%workspace"), "bad_workspace", text + "NULL", values)
     address = f.emit("ptrtoint ptr %workspace to i64")
     low = f.emit(f"and i64 {address}, {WORKSPACE_ALIGNMENT - 1}")
     told = text + "other memory"
     f.refuse_if(f.emit(f"icmp ne i64 {low}, 0"), "bad_workspace", told, values)
     given = f.field(STATUS, "%status", "workspace_bytes")
-    small = f.emit(f"icmp ult i64 {given}, {bytes_}")
-    small = f.emit(f"and i1 {small}, {f.emit(f'icmp ne i64 {given}, 0')}")
+    # 0, which says nothing, is the largest number less 1
+    sizes = [f.emit(f"sub i64 {size}, 1") for size in (given, bytes_)]
+    small = f.emit(f"icmp ult i64 {', '.join(sizes)}")
     told = text + "%lld"
-    f.refuse_if(small, "bad_workspace", told, [*values, f"i64 {given}"])
+    f.refuse_if(small, "bad_workspace", told, lambda: [*values(), f"i64 {given}"])

@@ -45,19 +45,20 @@ class Code(StructWriter):
         condition: str,
         code: str,
         format: str,
-        values: Sequence[str],
+        values: Sequence[str] | Callable[[], Sequence[str]],
         argument: str | None = None,
     ) -> None:
         """Return a code from a function with %status, after writing it and its message there.
 
-        `values` have their types; `argument` is an i64.
+        `values` have their types; a function writes their code for such a call alone. `argument` is
+        an i64.
         """
         wrong, on = self.fresh("wrong"), self.fresh("on")
         self.branch(condition, wrong, on)
         self.label(wrong)
         if argument is not None:
             self.put_number(STATUS, "%status", "argument", argument)
-        self.tell(code, format, values)
+        self.tell(code, format, values() if callable(values) else values)
         self.ret(f"i32 {CODES.index(code)}")
         self.label(on)
 

@@ -29,6 +29,7 @@ from gradir.aot.symbol_tables import (
     pack_dynamic,
     version_tables,
 )
+from gradir.errors import CompileError
 
 # The largest pages of the systems: segments share none.
 PAGE_BYTES: Mapping[int, int] = MappingProxyType({elf.X86_64: 1 << 12, elf.AARCH64: 1 << 16})
@@ -90,26 +91,29 @@ class _Library:
         self.loaded: list[tuple[str, Relocation]] = []
         self.stubs, self.slots = self._needed_by_relocations()
         self.pieces = self._made_pieces()
-        self.numbers = {name: number for number, name in enumerate(self.pieces, 1)}
+        numbers = {name: number for number, name in enumerate(self.pieces, 1)}
         self.segments = self._placed()
         known = [kind for kind, name in SECTION_OF_PART.items() if name in self.pieces]
         self.starts = {kind: self.pieces[SECTION_OF_PART[kind]].header.address for kind in known}
         starts = self.starts
         self.addresses = {s: starts[s.kind] + place for s, place in image.places.items() if s.size}
+        self.numbers = {kind: numbers[SECTION_OF_PART[kind]] for kind in known}
 
     def _needed_by_relocations(self) -> tuple[dict[Symbol, int], dict[Symbol, int]]:
         """The stubs and the slots of symbols, by number; finds what the loader writes."""
         called, looked_up = list[Symbol](), list[Symbol]()
         ways = relocations.WAYS[self.image.machine]
-        for part, rows in self.image.relocations.items():
-            for r in rows:
-                way, symbol = ways[r[1]], r[2]
-                if way.form == "word":
-                    self.loaded.append((part, r))
-                elif way.asks == relocations.GOT:
-                    looked_up.append(symbol)
-                elif symbol.section is None and way.asks == relocations.CALL:
-                    called.append(symbol)
+        for section, (offset, type_, symbol, addend) in self.image.special:
+            way, symbol = ways[type_], self.image.found.get(symbol, symbol)
+            if way.form == "word":
+                place = self.image.places[section] + offset
+                self.loaded.append((section.kind, (place, type_, symbol, addend)))
+            elif way.asks == relocations.GOT:
+                if symbol.type == elf.SECTION_SYMBOL:
+                    raise CompileError(f"ahead of time: {way.name} of a place without a name")
+                looked_up.append(symbol)
+            elif symbol.section is None and way.asks == relocations.CALL:
+                called.append(symbol)
         return _numbered(called), _numbered([*_numbered(called), *looked_up])
 
     # Layout.
@@ -247,8 +251,9 @@ class _Library:
 
     def _symbol_place(self, symbol: Symbol) -> tuple[int, int]:
         """The number of a symbol's section, and its address."""
-        assert symbol.section is not None
-        return self.numbers[SECTION_OF_PART[symbol.section.kind]], self._address(symbol)
+        section = symbol.section
+        assert section is not None
+        return self.numbers[section.kind], self.addresses[section] + symbol.value
 
     def _fill_stubs_and_slots(self) -> None:
         for symbol, k in self.stubs.items():
@@ -264,20 +269,29 @@ class _Library:
     def _relocate(self) -> None:
         """Write all addresses, and what the loader has to add to."""
         machine = self.image.machine
-        ways, addresses, apply = relocations.WAYS[machine], self.addresses, relocations.apply
-        for kind, start in self.starts.items():
-            data = self.pieces[SECTION_OF_PART[kind]].data
-            for offset, type_, symbol, addend in self.image.relocations[kind]:
-                way, section = ways[type_], symbol.section
-                if way.asks == relocations.GOT:
-                    target = self._slot_address(symbol)
-                elif section is not None:
-                    target = addresses[section] + symbol.value
-                elif way.form == "word":
-                    continue  # the loader's
+        ways, addresses = relocations.WAYS[machine], self.addresses
+        near = {number for number, way in ways.items() if way.is_plain and way.form == "rel32"}
+        write_near = relocations.REL32.pack_into
+        found = self.image.found
+        for section in [s for sections in self.image.relocated.values() for s in sections]:
+            data = self.pieces[SECTION_OF_PART[section.kind]].data
+            first, place = self.image.places[section], addresses[section]
+            for offset, type_, symbol, addend in section.relocations:
+                if symbol.section is None:
+                    symbol = found[symbol]
+                if type_ in near and symbol.section is not None:  # most of all
+                    target = addresses[symbol.section] + symbol.value + addend
+                    try:
+                        write_near(data, first + offset, target - place - offset)
+                        continue
+                    except struct.error:
+                        pass  # too far, as `apply` says
                 else:
-                    target = self._address(symbol)
-                apply(data, offset, way, target + addend, start + offset)
+                    target = self._target(ways[type_], symbol)
+                    if target is None:
+                        continue
+                    target += addend
+                relocations.apply(data, first + offset, ways[type_], target, place + offset)
         relative, named = list[bytes](), list[bytes]()
         for place, symbol, addend, is_slot in self._loader_places():
             if symbol.section is not None:
@@ -291,6 +305,12 @@ class _Library:
         self.relative_count = len(relative)
         if ".rela.dyn" in self.pieces:
             self.pieces[".rela.dyn"].data[:] = b"".join([*relative, *named])
+
+    def _target(self, way: relocations.RelocationKind, symbol: Symbol) -> int | None:
+        """The address that a relocation takes; None if the loader finds it."""
+        if way.asks == relocations.GOT:
+            return self._slot_address(symbol)
+        return None if symbol.section is None and way.form == "word" else self._address(symbol)
 
     def _loader_places(self) -> list[tuple[int, Symbol, int, bool]]:
         """The words that the loader writes: their address, symbol, addend, whether in the GOT."""

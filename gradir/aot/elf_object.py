@@ -29,7 +29,7 @@ def write_object(image: Image) -> bytes:
     for number, kind in enumerate(KINDS, 1):
         entries = [
             elf.RELOCATION.pack(offset, numbers[symbol] << 32 | type_, addend)
-            for offset, type_, symbol, addend in image.relocations[kind]
+            for offset, type_, symbol, addend in image.relocations(kind)
         ]
         if entries:
             header = elf.Header(f".rela.{kind}", elf.RELA, elf.INFO_LINK, link=table, info=number)
@@ -92,7 +92,7 @@ def _symbol_rows(image: Image, texts: elf.Strings) -> tuple[list[bytes], int, di
     listed = [symbol for _, symbol in image.symbols if id(symbol) not in exported]
     numbers = {symbol: k for k, symbol in enumerate(listed, 1)}
     # of relocations that name a section, or a place without a name
-    for symbol in (r[2] for kind in KINDS for r in image.relocations[kind]):
+    for symbol in (r[2] for kind in KINDS for r in image.relocations(kind)):
         if symbol.section is not None and symbol not in numbers and id(symbol) not in exported:
             numbers[symbol] = len(rows)
             rows.append(elf.SYMBOL.pack(0, elf.LOCAL << 4, 0, *place(symbol), 0))

@@ -29,7 +29,6 @@ from gradir.aot.code import ATTRIBUTES, Code, constant_texts
 from gradir.aot.collectives import END_SYMBOL
 from gradir.aot.failures import report, report_program
 from gradir.aot.growth import memory_functions
-from gradir.aot.quick_checks import quick_functions
 from gradir.aot.results import DELIVER, REDIRECT, result_functions
 from gradir.codegen.text.table import (
     TABLE_ARGUMENTS,
@@ -45,7 +44,7 @@ CALL, CPU_LEVEL = "gradir_call", "gradir_cpu_level"
 TABLE_STATUS = TABLE_RAISED
 
 _DECLARED = """
-declare i32 @snprintf(ptr, i64, ptr, ...)
+declare i32 @snprintf(ptr, i64, ptr, ...) cold
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 """
 
@@ -56,7 +55,6 @@ def entry_functions(grows: bool, communicates: bool) -> str:
     `communicates`: programs have collectives."""
     texts: dict[str, str] = {}
     parts = [
-        quick_functions(),
         check_functions(texts),
         result_functions(),
         _fill_table(texts, grows),
@@ -159,15 +157,18 @@ def _check_allocator(f: Code, info: str) -> None:
 
 def _check_and_fill(f: Code, info: str, arguments: str) -> str:
     """Check a call and fill its table; whether results may be elsewhere than in their place."""
-    name = f"ptr {f.field(INFO, info, 'name')}"
+
+    def name() -> str:
+        return f"ptr {f.field(INFO, info, 'name')}"
+
     check_workspace(f, name)
     counts = {kind: f.number(INFO, info, f"n_{kind}") for kind in ("in", "out")}
     for kind, count in counts.items():
-        some = f.emit(f"icmp ne i64 {count}, 0")
-        missing = f.emit(f"and i1 {some}, {f.is_null(f'%{kind}')}")
-        f.refuse_if(missing, "null_pointer", f"%s: {kind} is NULL", [name])
+        with f.when(f.is_null(f"%{kind}")):
+            some = f.emit(f"icmp ne i64 {count}, 0")
+            f.refuse_if(some, "null_pointer", f"%s: {kind} is NULL", lambda: [name()])
     given = "ptr %function, ptr %in, ptr %out, ptr %workspace"
-    differ = f.call("i64", "@differ", given)
+    differ = f.call("i64", f.field(PROGRAM, "%program", "differ"), given)
     moved = f.emit(f"icmp ne i64 {differ}, 0")
     with f.when(moved):
         f.return_unless_0(f.call("i32", "@check_call", f"{arguments}, ptr %status"))
@@ -192,7 +193,7 @@ def _call(texts: dict[str, str]) -> str:
     f.label("other")
     f.ret(f"i32 {CODES.index('bad_abi')}")
     f.label("begin")
-    f.line(f"%status = select i1 {missing}, ptr {own}, ptr %given")
+    f.line(f"%status = phi ptr [ {own}, %new ], [ %given, %check ]")
     for name in ("code", "used_level", "argument", "line", "column"):
         f.put(STATUS, "%status", name, "0")
     for name in ("op", "file"):
@@ -209,33 +210,54 @@ def _call(texts: dict[str, str]) -> str:
 def _program_of_level(f: Code) -> str:
     """The program of the highest level that the processor has and the status allows."""
     info = f.field(FUNCTION, "%function", "info")
-    name = f"ptr {f.field(INFO, info, 'name')}"
-    levels, count = f.field(INFO, info, "levels"), f.number(INFO, info, "n_levels")
-    lowest = f"ptr {f.load('ptr', 1, levels)}"
+    count = f.number(INFO, info, "n_levels")
+
+    def level_name(number: str) -> str:
+        levels = f.field(INFO, info, "levels")
+        return f"ptr {f.load('ptr', 1, f.address('i64', levels, number))}"
+
+    def name() -> str:
+        return f"ptr {f.field(INFO, info, 'name')}"
+
     most = f.number(STATUS, "%status", "level")
     text = "%s: level %lld: expected 0 for the best level, or one from 1 (%s) to %lld (%s)"
-    highest = f.load("ptr", 1, f.address("i64", levels, f.add(count, -1)))
-    values = [name, f"i64 {most}", lowest, f"i64 {count}", f"ptr {highest}"]
-    f.refuse_if(f.emit(f"icmp slt i64 {most}, 0"), "bad_cpu", text, values)
-    programs = f.field(FUNCTION, "%function", "programs")
+    f.refuse_if(
+        f.emit(f"icmp slt i64 {most}, 0"),
+        "bad_cpu",
+        text,
+        lambda: [
+            name(),
+            f"i64 {most}",
+            level_name("0"),
+            f"i64 {count}",
+            level_name(f.add(count, -1)),
+        ],
+    )
     has = f.call("i64", f"@{CPU_LEVEL}", "")
-    any_ = f.emit(f"icmp eq i64 {most}, 0")
-    asked = f.emit(f"select i1 {any_}, i64 {count}, i64 {f.minimum(most, count)}")
+    programs = f.field(FUNCTION, "%function", "programs")
+    first, over = f.current_label, f.fresh("over")
     # from the highest on, by branches: the processor goes on before it has compared
-    before, look, runs, lacks = f.current_label, *(f.fresh(n) for n in ("look", "runs", "lacks"))
+    some, look, runs, lacks, less = (f.fresh(n) for n in ("some", "look", "runs", "lacks", "less"))
+    f.branch(f.emit(f"icmp eq i64 {most}, 0"), look, some)
+    f.label(some)
+    above = f.maximum(f.emit(f"sub i64 {count}, {most}"), 0)
+    f.jump(over)
+    f.label(over)
     f.jump(look)
     f.label(look)
-    f.line(f"%chosen = phi i64 [ {asked}, %{before} ], [ %lower, %{lacks} ]")
-    text = "%s: this processor lacks instructions of %s, the lowest level of the library"
-    f.refuse_if(f.emit("icmp eq i64 %chosen, 0"), "bad_cpu", text, [name, lowest])
-    f.line("%lower = sub i64 %chosen, 1")
-    program = f.entry_of(PROGRAM, programs, "%lower")
-    least = f.field(PROGRAM, program, "least")
-    f.branch(f.emit(f"icmp sle i64 {least}, {has}"), runs, lacks)
+    f.line(f"%above = phi i64 [ 0, %{first} ], [ {above}, %{over} ], [ %following, %{less} ]")
+    program = f.entry_of(PROGRAM, programs, "%above")
+    f.branch(f.emit(f"icmp sle i64 {f.field(PROGRAM, program, 'least')}, {has}"), runs, lacks)
     f.label(lacks)
+    f.line("%following = add i64 %above, 1")
+    text = "%s: this processor lacks instructions of %s, the lowest level of the library"
+    is_lowest = f.emit(f"icmp eq i64 %following, {count}")
+    f.refuse_if(is_lowest, "bad_cpu", text, lambda: [name(), level_name("0")])
+    f.jump(less)
+    f.label(less)
     f.jump(look)
     f.label(runs)
-    f.put_number(STATUS, "%status", "used_level", "%chosen")
+    f.put_number(STATUS, "%status", "used_level", f.emit(f"sub i64 {count}, %above"))
     return program
 
 

@@ -13,9 +13,9 @@ import numpy as np
 from gradir.aot import elf
 from gradir.aot.abi import (
     ABI,
+    ARRAY,
     ARRAY_INFO,
     BLOCK_BYTES,
-    CHECK,
     CONSTANT,
     EXTENT,
     FUNCTION,
@@ -23,6 +23,7 @@ from gradir.aot.abi import (
     INFO,
     MESSAGE,
     PROGRAM,
+    WANTED,
     WORKSPACE_ALIGNMENT,
 )
 from gradir.aot.callers import ENDS, caller_functions
@@ -50,13 +51,23 @@ from gradir.aot.program import (
     LibraryCall,
     PlacedMessage,
 )
-from gradir.aot.quick_checks import bits_of_address, ends_of, extents_of, meetings_of
+from gradir.aot.quick_checks import (
+    DIFFER,
+    FOUR,
+    MOST_LANES,
+    NO_END,
+    end_of,
+    extents_of,
+    in_fours,
+    meetings_of,
+    quick_functions,
+)
 from gradir.aot.records import DataRecords, Value
 from gradir.aot.threads import GROW, grow_function
 from gradir.codegen.driver import pool
 from gradir.codegen.driver.report import CompiledProgram
 from gradir.codegen.text.table import TABLE_ARGUMENTS
-from gradir.codegen.text.target import MachineTarget
+from gradir.codegen.text.target import MachineTarget, target_of
 from gradir.codegen.vector_math.target_functions import LIBRARY_FUNCTIONS, completed
 from gradir.errors import CompileError
 from gradir.runtime.collectives import is_collective
@@ -152,6 +163,12 @@ def build_image(
                 place = workspace_of(level.code.program).requests
                 objects.append(host_records(level.calls, machine, mpi, place))
             units.append(Unit(f"{function.name}.{level.level}.", objects))
+    differs: dict[str, Symbol] = {}
+    for name in dict.fromkeys(level.level for f in functions for level in f.levels):
+        level = target_of(name)
+        checks = _shared_object(quick_functions(level.vector_bytes // 4), level)
+        differs[name] = _defined([checks], DIFFER)
+        units.append(Unit(f"gradir.{name}.", [checks]))
     with_threads = threads > 1 and is_parallel(functions)
     kinds = sorted({call.kind for call in _calls(functions) if isinstance(call, CollectiveCall)})
     if kinds:
@@ -165,7 +182,7 @@ def build_image(
     if kinds:
         objects.append(handles(machine, mpi, _calls(functions), groups))
     grow = _defined(objects, GROW) if with_threads else None
-    records, placed = _records(functions, machine, entries, grow, threads, version)
+    records, placed = _records(functions, machine, entries, differs, grow, threads, version)
     callers = caller_functions(machine, _defined(objects, CALL), placed)
     objects += [callers, records]
     return link(units, Unit("gradir.", objects), exported(functions), imports)
@@ -177,7 +194,7 @@ def _with_processor(entry: str, target: MachineTarget) -> str:
     return "\n".join([*completed(entry, target), cpu_functions(target.level != "aarch64")])
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=16)
 def _shared_object(text: str, target: MachineTarget) -> ObjectCode:
     """Code that all libraries share, read once in a process; nobody changes an object."""
     return read_object(fixed_object(text, target, FULL))
@@ -235,6 +252,7 @@ def _records(
     functions: Iterable[CompiledFunction],
     machine: int,
     entries: Mapping[tuple[str, str], Symbol],
+    differs: Mapping[str, Symbol],
     grow: Symbol | None,
     threads: int,
     version: str,
@@ -244,59 +262,69 @@ def _records(
     records, placed = DataRecords(machine), list[tuple[str, int, Symbol, Symbol]]()
     for function in functions:
         every = [_array(a, records) for a in (*function.inputs, *function.results)]
-        info = _info(function, every, records, threads, version)
+        rooms = [workspace_of(level.code.program) for level in function.levels]
+        info = _info(function, every, rooms, records, threads, version)
         programs = records.structs(
             PROGRAM,
             [
-                _program(level, records, entries[function.name, level.level])
-                for level in function.levels
+                _program(
+                    level, room, records, entries[function.name, level.level], differs[level.level]
+                )
+                for level, room in reversed([*zip(function.levels, rooms, strict=True)])
             ],
         )
         row: dict[str, Value] = {"info": info, "programs": programs, "grow": grow}
-        row |= _quick_checks(function, every, records)
+        size = max(room.size for room in rooms)
+        row |= _quick_checks(function, every, size, records)
         record = records.structs(FUNCTION, [row], f"{function.name}.record")
-        placed.append((function.name, workspace_bytes(function), record, info))
+        placed.append((function.name, size, record, info))
     return records.object_code(), placed
 
 
 def _quick_checks(
-    function: CompiledFunction, arrays: Sequence[dict[str, Value]], records: DataRecords
+    function: CompiledFunction,
+    arrays: Sequence[dict[str, Value]],
+    workspace: int,
+    records: DataRecords,
 ) -> dict[str, Value]:
     """What the quick checks of a call read."""
-    every = *function.inputs, *function.results
-    sizes = [*(a.spec.nbytes for a in every), workspace_bytes(function)]
-    ends, both = ends_of(sizes), (function.inputs, function.results)
-    checks = [_check(a) | {"end": end} for a, end in zip(arrays, ends, strict=False)]
-    extents = [extents_of([a.spec.shape for a in each]) for each in both]
+    inputs, results = function.inputs, function.results
+    fours = in_fours(len(inputs)), in_fours(len(results))
+    lanes = [*fours[0], *(len(inputs) + k for k in fours[1])]
+    places = [ARRAY.size * k for four in fours for k in four]
+    wanted = [_wanted(array) for array in arrays]
+    sizes = [a.spec.nbytes for a in (*inputs, *results)]
+    ends = [end_of(size) for size in sizes]
+    masks = [a.spec.dtype.itemsize - 1 for a in (*inputs, *results)]
+    extents = [extents_of([a.spec.shape for a in each]) for each in (inputs, results)]
     return {
-        "checks": records.structs(CHECK, checks, align=16),
-        "ends": records.halves(ends),
-        "meetings": meetings_of(sizes, len(function.results) + 1),
+        "wanted": records.structs(WANTED, [wanted[k] for k in lanes], align=16),
+        "places": records.halves(places),
+        "masks": records.halves([*(masks[k] for k in lanes), *[0] * MOST_LANES]),
+        "ends": records.halves([*(ends[k] for k in lanes), *[NO_END] * MOST_LANES]),
+        "meetings": meetings_of([*sizes, workspace], len(results)),
+        "workspace_end": end_of(workspace),
+        "results": len(results),
+        "in_fours": len(fours[0]) // FOUR,
+        "out_fours": len(fours[1]) // FOUR,
         "extents": records.structs(EXTENT, [row for rows in extents for row in rows]),
         "in_extents": len(extents[0]),
         "out_extents": len(extents[1]),
     }
 
 
-def _check(said: dict[str, Value]) -> dict[str, Value]:
+def _wanted(said: dict[str, Value]) -> dict[str, Value]:
     """What an array must be, by its description."""
-    rank, dtype, alignment = (said[name] for name in ("rank", "dtype", "alignment"))
-    assert isinstance(rank, int) and isinstance(dtype, int) and isinstance(alignment, int)
-    bits, low = bits_of_address(alignment)
-    return {
-        "data_bits": bits,
-        "shape_bits": bits_of_address(1)[0] if rank else 0,
-        "data_low": low,
-        "size": said["size"],
-        "kind": rank | dtype << 32,
-        "shape": said["shape"],
-        "request": said["request"],
-    }
+    rank, dtype = said["rank"], said["dtype"]
+    assert isinstance(rank, int) and isinstance(dtype, int)
+    kind = rank | dtype << 32
+    return {"shape": said["shape"], "size": said["size"], "kind": kind, "request": said["request"]}
 
 
 def _info(
     function: CompiledFunction,
     arrays: Sequence[dict[str, Value]],
+    rooms: Sequence[Workspace],
     records: DataRecords,
     threads: int,
     version: str,
@@ -313,9 +341,9 @@ def _info(
         "n_out": len(function.results),
         "n_levels": len(function.levels),
         "grows": int(any(p.growing for p in programs)),
-        "workspace_bytes": workspace_bytes(function),
+        "workspace_bytes": max(room.size for room in rooms),
         "levels": records.pointers([records.text(level.level) for level in function.levels]),
-        "level_bytes": records.words([workspace_of(p).size for p in programs]),
+        "level_bytes": records.words([room.size for room in rooms]),
     }
     return records.structs(INFO, [row], f"{function.name}.info")
 
@@ -340,9 +368,10 @@ def _dtype_number(dtype: np.dtype[Any]) -> int:
     return DTYPES.index(dtype.name)
 
 
-def _program(level: LevelCode, records: DataRecords, entry: Symbol) -> dict[str, Any]:
+def _program(
+    level: LevelCode, place: Workspace, records: DataRecords, entry: Symbol, differ: Symbol
+) -> dict[str, Any]:
     program = level.code.program
-    place = workspace_of(program)
     constants = [
         {"word": c.word, "data": records.constant(c.data or b"\0", WORKSPACE_ALIGNMENT, c.name)}
         for c in program.constants
@@ -353,6 +382,7 @@ def _program(level: LevelCode, records: DataRecords, entry: Symbol) -> dict[str,
     ]
     return {
         "entry": entry,
+        "differ": differ,
         "least": LEVEL_NUMBERS[level.level],
         "workspace_bytes": place.size,
         "words": place.words,

@@ -8,7 +8,7 @@ then among the functions that a library may import; so two programs may both hav
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gradir.aot import elf
@@ -20,7 +20,7 @@ from gradir.aot.objects import (
     Section,
     Symbol,
 )
-from gradir.aot.relocations import WAYS, unknown_type
+from gradir.aot.relocations import PLAIN, WAYS, unknown_type
 from gradir.errors import CompileError
 
 NO_LIBRARY = ""
@@ -49,18 +49,30 @@ class ImagePart:
 class Image:
     """Linked code. `places` says where in its part each section is.
 
-    `relocations` has those of each part, with offsets there; a symbol of them is defined in the
-    image, or one of `imports`. `libraries` has the libraries of these.
+    `relocated` are the sections with relocations, of each part. `special` are the relocations that
+    need more than the place of a symbol of their object, with their sections; `found` has the
+    symbol for one that is defined elsewhere: in the image, or one of `imports`. `libraries` has the
+    libraries of these.
     """
 
     machine: int
     parts: Mapping[str, ImagePart]
     places: Mapping[Section, int]
-    relocations: Mapping[str, Sequence[Relocation]]
+    relocated: Mapping[str, Sequence[Section]]
+    special: Sequence[tuple[Section, Relocation]]
+    found: Mapping[Symbol, Symbol]
     symbols: Sequence[tuple[str, Symbol]]
     exports: Mapping[str, Symbol]
     imports: Mapping[str, Symbol]
     libraries: Mapping[str, str]
+
+    def relocations(self, kind: str) -> Iterator[Relocation]:
+        """Those of a part, with offsets there, and the symbols that are meant."""
+        found = self.found
+        for section in self.relocated[kind]:
+            start = self.places[section]
+            for offset, type_, symbol, addend in section.relocations:
+                yield start + offset, type_, found.get(symbol, symbol), addend
 
     def offset(self, symbol: Symbol) -> int:
         """The place of a defined symbol in its part."""
@@ -81,30 +93,36 @@ def link(
     sections = [s for unit in every for o in unit.objects for s in o.sections]
     parts, places = _placed(sections)
     common, imports = _globals(shared), dict[str, Symbol]()
-    relocations: dict[str, list[Relocation]] = {kind: [] for kind in KINDS}
-    known = WAYS[machine]
+    relocated: dict[str, list[Section]] = {kind: [] for kind in KINDS}
+    known, plain, found = WAYS[machine], PLAIN[machine], dict[Symbol, Symbol]()
+    special: list[tuple[Section, Relocation]] = []
     for unit in every:
         own = common if unit is shared else _globals(unit)
         for section in [s for o in unit.objects for s in o.sections if s.relocations]:
-            start, add = places[section], relocations[section.kind].append
-            for offset, type_, symbol, addend in section.relocations:
-                if type_ not in known:
-                    raise unknown_type(machine, type_, symbol.name)
-                if symbol.section is None:
-                    symbol = _found(symbol.name, own, common, imports, libraries)
-                add((start + offset, type_, symbol, addend))
+            relocated[section.kind].append(section)
+            for relocation in section.relocations:
+                symbol = relocation[2]
+                if relocation[1] in plain and symbol.section is not None:
+                    continue  # most of all
+                special.append((section, relocation))
+                if relocation[1] not in known:
+                    raise unknown_type(machine, relocation[1], symbol.name)
+                if symbol.section is None and symbol not in found:
+                    found[symbol] = _found(symbol.name, own, common, imports, libraries)
     symbols = [
         (f"{unit.prefix}{s.name}", s)
         for unit in every
         for o in unit.objects
         for s in o.symbols
         # tools look for functions; others are half of the names
-        if s.type == elf.FUNCTION and s.section is not None and s.name
+        if s.type == elf.FUNCTION and s.section is not None
     ]
     missing = [name for name in exports if name not in common]
     assert not missing, missing
     seen = {name: common[name] for name in exports}
-    return Image(machine, parts, places, relocations, symbols, seen, imports, libraries)
+    return Image(
+        machine, parts, places, relocated, special, found, symbols, seen, imports, libraries
+    )
 
 
 def _placed(sections: Iterable[Section]) -> tuple[dict[str, ImagePart], dict[Section, int]]:

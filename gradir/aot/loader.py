@@ -469,10 +469,10 @@ class ElfFile:
         data, end = bytearray(self._data), place + DIGEST_BYTES
         for start, stop in ((place, end), (40, 48), (58, 64)):
             data[start:stop] = bytes(stop - start)
-        found = hashlib.blake2b(digest_size=DIGEST_BYTES)
+        found, view = hashlib.blake2b(digest_size=DIGEST_BYTES), memoryview(data)
         for kind, offset, length in self._segments:
             if kind == _LOADED:
-                found.update(data[offset : offset + length])
+                found.update(view[offset : offset + length])
         return self._data[:place] + found.digest() + self._data[end:]
 
     def _read_segments(self) -> list[tuple[int, int, int]]:

@@ -17,10 +17,7 @@ MOST_WRITTEN_ZEROS = 2048
 """Bytes up to which zeros are data like others, as all of a pool of threads are: eu-elflint takes
 zeros behind the padding of another segment for a part of that."""
 
-TEMPORARY = b".L"
-"""The begin of names for constants, a third of all, which no other file than LLVM's objects has."""
-
-UNWIND_TABLE = ".eh_frame"
+UNWIND_TABLE = b".eh_frame\0"
 """Left out: no exception passes through native code."""
 
 
@@ -80,60 +77,69 @@ def read_object(data: bytes) -> ObjectCode:
     made: dict[int, Section] = {}
     for k, row in enumerate(rows):
         # the others are not in memory
-        if row[2] & elf.ALLOC:
-            section = _section(data, row, _name(data, names + row[0]))
-            if section is not None:
-                made[k] = section
-    symbols = _symbols(data, rows, made)
+        if row[2] & elf.ALLOC and not data.startswith(UNWIND_TABLE, names + row[0]):
+            made[k] = _section(data, row, names + row[0])
+    named, symbols, values = _symbols(data, rows, made)
     for row in rows:
         if row[1] == elf.RELA and row[7] in made:
             entries = elf.RELOCATION.iter_unpack(data[row[4] : row[4] + row[5]])
             made[row[7]].relocations += [
-                (offset, info & 0xFFFFFFFF, symbols[info >> 32], addend)
+                (offset, info & 0xFFFFFFFF, symbols[info >> 32], addend + values[info >> 32])
                 for offset, info, addend in entries
             ]
-    return ObjectCode(machine, [*made.values()], symbols)
+    return ObjectCode(machine, [*made.values()], named)
 
 
-def _name(data: bytes, place: int) -> str:
-    return data[place : data.index(b"\0", place)].decode()
-
-
-def _section(data: bytes, row: Sequence[int], name: str) -> Section | None:
-    """A section that is in memory; None for tables of unwinding. CompileError for other kinds."""
+def _section(data: bytes, row: Sequence[int], name: int) -> Section:
+    """A section that is in memory, whose name is at a place; CompileError for other kinds."""
     _, type_, flags, _, offset, size, _, _, align, _ = row
-    if name == UNWIND_TABLE:
-        return None
     if type_ not in (elf.PROGBITS, elf.NOBITS) or flags & elf.TLS:
-        raise CompileError(f"ahead of time: LLVM's section {name} has no place in a library")
+        text = data[name : data.index(b"\0", name)].decode()
+        raise CompileError(f"ahead of time: LLVM's section {text} has no place in a library")
     if flags & elf.EXECUTE:
         kind = TEXT
     elif not flags & elf.WRITE:
         kind = RODATA
-    elif name.startswith(".data.rel.ro"):
+    elif data.startswith(b".data.rel.ro", name):
         kind = RELRO
     else:
         kind = ZEROS if type_ == elf.NOBITS and size > MOST_WRITTEN_ZEROS else DATA
     is_held = type_ != elf.NOBITS
     held = data[offset : offset + size] if is_held else bytes(size if kind == DATA else 0)
-    return Section(kind, held, max(align, 1), size)
+    return Section(kind, held, align or 1, size)
 
 
 def _symbols(
     data: bytes, rows: Sequence[Sequence[int]], sections: dict[int, Section]
-) -> list[Symbol]:
+) -> tuple[list[Symbol], list[Symbol], list[int]]:
+    """The symbols with names; and for each number of a symbol one to refer to, and what is added.
+
+    A place that is local and has no type, as constants are, half of all, is referred to by its
+    section: nobody looks for its name.
+    """
     table = next(row for row in rows if row[1] == elf.SYMTAB)
     start, size = rows[table[6]][4:6]
-    texts = data[start : start + size]
-    find, is_temporary, section_of = texts.index, texts.startswith, sections.get
-    found: list[Symbol] = []
+    texts = data[start : start + size].decode()
+    find, section_of = texts.index, sections.get
+    begins = {k: _begin(section) for k, section in sections.items()}
+    begin_of, nowhere = begins.get, _begin(None)
+    named, found, values = list[Symbol](), list[Symbol](), list[int]()
     for name, info, _, place, value, size in elf.SYMBOL.iter_unpack(
         data[table[4] : table[4] + table[5]]
     ):
+        if not info or not name:
+            found.append(begin_of(place, nowhere))
+            values.append(value)
+            continue
         if place == elf.COMMON or info >= _AFTER_GLOBAL:
             raise CompileError("ahead of time: a symbol of LLVM's is neither local nor global")
-        text = ""
-        if name and not is_temporary(TEMPORARY, name):
-            text = texts[name : find(0, name)].decode()
-        found.append(Symbol(text, section_of(place), value, size, info >= _GLOBAL, info & 15))
-    return found
+        text = texts[name : find("\0", name)]
+        symbol = Symbol(text, section_of(place), value, size, info >= _GLOBAL, info & 15)
+        named.append(symbol)
+        found.append(symbol)
+        values.append(0)
+    return named, found, values
+
+
+def _begin(section: Section | None) -> Symbol:
+    return Symbol("", section, is_global=False, type=elf.SECTION_SYMBOL)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
@@ -76,8 +77,9 @@ class PlacedMessage:
     column: int = 0
 
     @classmethod
+    @lru_cache(maxsize=1024)
     def of(cls, message: str) -> PlacedMessage:
-        """The parts of a message that begins with a place, if it does."""
+        """The parts of a message that begins with a place, if it does; all levels have the same."""
         found = _PLACE.match(message)
         rest = message if found is None else found["rest"]
         op = _OP.match(rest)

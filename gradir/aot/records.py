@@ -16,9 +16,11 @@ Value = int | Symbol | None
 
 
 @cache
-def _packing(type_: Struct) -> tuple[Callable[..., bytes], list[tuple[int, int]]]:
-    """The function that packs the numbers of a structure; its pointers, by their number among the
-    fields and their place."""
+def _packing(
+    type_: Struct,
+) -> tuple[Callable[..., bytes], tuple[str, ...], list[tuple[int, int]]]:
+    """The function that packs the numbers of a structure; its fields, and its pointers by their
+    number among these and their place."""
     form, end = "<", 0
     for name, kind in type_.fields:
         form += f"{type_.offsets[name] - end}x{'i' if kind == 'i32' else 'q'}"
@@ -26,7 +28,7 @@ def _packing(type_: Struct) -> tuple[Callable[..., bytes], list[tuple[int, int]]
     pointers = [
         (k, type_.offsets[name]) for k, (name, kind) in enumerate(type_.fields) if kind == "ptr"
     ]
-    return struct.Struct(f"{form}{type_.size - end}x").pack, pointers
+    return struct.Struct(f"{form}{type_.size - end}x").pack, tuple(type_.offsets), pointers
 
 
 class DataRecords:
@@ -45,9 +47,10 @@ class DataRecords:
     def constant(self, data: bytes, align: int = 8, name: str = "") -> Symbol:
         """Constant bytes; equal ones are the same. Tools do not see data without a name."""
         key = data, align
-        if key not in self._known:
-            self._known[key] = self._add(RODATA, data, align, name)
-        return self._known[key]
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = self._add(RODATA, data, align, name)
+        return found
 
     def text(self, text: str | None) -> Symbol | None:
         """A text of C; None is null."""
@@ -78,16 +81,17 @@ class DataRecords:
     ) -> Symbol:
         """An array of structures, by the values of their fields; fields left out are 0."""
         data, pointers = list[bytes](), dict[int, Symbol]()
-        pack, places = _packing(type_)
-        for k, row in enumerate(rows):
-            numbers = [row.get(field, 0) for field, _ in type_.fields]
+        (pack, fields, places), start, size = _packing(type_), 0, type_.size
+        for row in rows:
+            numbers = [row.get(field, 0) for field in fields]
             for column, place in places:
                 target = numbers[column]
-                if target is not None and target != 0:
+                if target:
                     assert isinstance(target, Symbol)
-                    pointers[k * type_.size + place] = target
+                    pointers[start + place] = target
                 numbers[column] = 0
             data.append(pack(*numbers))
+            start += size
         return self._with_pointers(
             b"".join(data), pointers, name or type_.name, is_global, kind, align
         )
@@ -130,11 +134,14 @@ class DataRecords:
         section = self._sections.get((kind, align))
         if section is None:
             section = self._sections[kind, align] = Section(kind, bytearray(), align, 0)
-        held = section.data
+        held, place = section.data, section.size
         assert isinstance(held, bytearray)
-        held += bytes(-len(held) % align)
-        symbol = Symbol(name, section, len(held), len(data), is_global=False, type=elf.OBJECT)
+        padding = -place % align
+        if padding:
+            held += bytes(padding)
+            place += padding
         held += data
-        section.size = len(held)
+        section.size = place + len(data)
+        symbol = Symbol(name, section, place, len(data), False, elf.OBJECT)
         self._symbols.append(symbol)
         return symbol

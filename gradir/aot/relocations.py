@@ -26,6 +26,11 @@ class RelocationKind:
     form: str
     name: str
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether it needs neither the loader nor the GOT where its symbol is defined."""
+        return self.asks != GOT and self.form != "word"
+
 
 _X86_64 = {
     1: RelocationKind(ADDRESS, "word", "R_X86_64_64"),
@@ -55,6 +60,13 @@ _AARCH64 = {
 WAYS: Mapping[int, Mapping[int, RelocationKind]] = MappingProxyType(
     {elf.X86_64: _X86_64, elf.AARCH64: _AARCH64}
 )
+PLAIN: Mapping[int, frozenset[int]] = MappingProxyType(
+    {
+        machine: frozenset(n for n, way in ways.items() if way.is_plain)
+        for machine, ways in WAYS.items()
+    }
+)
+"""The types that need neither the loader nor the GOT where their symbols are defined."""
 
 # Types that the loader of the system gets: an address plus the library's, that of a symbol, and
 # that of a symbol in the GOT.
@@ -63,7 +75,7 @@ ABSOLUTE = MappingProxyType({elf.X86_64: 1, elf.AARCH64: 257})
 GLOBAL_DATA = MappingProxyType({elf.X86_64: 6, elf.AARCH64: 1025})
 
 PAGE_BITS = 12
-_REL32, _WORD = struct.Struct("<i"), struct.Struct("<Q")
+REL32, _WORD = struct.Struct("<i"), struct.Struct("<Q")
 
 
 def unknown_type(machine: int, type_: int, symbol: str) -> CompileError:
@@ -81,7 +93,7 @@ def apply(data: bytearray, offset: int, way: RelocationKind, target: int, place:
     """
     if way.form == "rel32":
         try:
-            _REL32.pack_into(data, offset, target - place)
+            REL32.pack_into(data, offset, target - place)
         except struct.error:
             _require_reach(way, target - place, 32)
             raise

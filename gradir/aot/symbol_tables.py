@@ -122,10 +122,10 @@ def local_symbols(
 ) -> list[bytes]:
     """The rows of the symbols that only tools see: functions and data, by prefixed names."""
     exported = {*image.exports.values()}
-    listed = [(name, symbol) for name, symbol in image.symbols if symbol not in exported]
+    listed = [each for each in image.symbols if each[1] not in exported]
     places = strings.extend([name for name, _ in listed])
-    pack = elf.SYMBOL.pack
+    pack, kind = elf.SYMBOL.pack, elf.LOCAL << 4
     return [
-        pack(place, elf.LOCAL << 4 | symbol.type, 0, *place_of(symbol), symbol.size)
+        pack(place, kind | symbol.type, 0, *place_of(symbol), symbol.size)
         for place, (_, symbol) in zip(places, listed, strict=True)
     ]

@@ -204,6 +204,9 @@ def array_of_tensor(tensor: Any) -> Any:
     """The memory of a tensor as an array, copied if it is not contiguous."""
     if tensor.requires_grad:
         tensor = tensor.detach()
+    if tensor._is_zerotensor():
+        # the derivative of sgn is one: it has no memory, and torch 2.9 gives what is elsewhere
+        tensor = tensor.new_zeros(tensor.shape)
     try:
         if tensor.dtype is _bfloat16:
             return tensor.contiguous().view(_int16).numpy().view(_BFLOAT16)

@@ -50,6 +50,8 @@ def foreign_constant(tensor: Any) -> ForeignConstant:
 def array_of(tensor: Any) -> Any:
     """The elements of a tensor, copied."""
     tensor = tensor.detach().resolve_conj().resolve_neg().cpu()
+    if tensor._is_zerotensor():  # without memory
+        tensor = tensor.new_zeros(tensor.shape)
     if tensor.dtype is torch.bfloat16:
         return tensor.contiguous().view(torch.int16).numpy().copy().view(ml_dtypes.bfloat16)
     try:

@@ -17,7 +17,7 @@ from torch_ops import torch
 import gradir
 import gradir.numpy as gnp
 from gradir.interop.programs import Differentiable
-from gradir.interop.torch import wrap
+from gradir.interop.torch import differentiable, wrap
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 F64 = torch.float64
@@ -244,6 +244,26 @@ def test_sparse_cotangents() -> None:
     expected = torch.zeros(4, 2, dtype=F64)
     expected[1] = 4 * table.detach()[1]
     torch.testing.assert_close(found, expected)
+
+
+def test_tensors_that_are_zero_without_memory() -> None:
+    """As the derivative of sgn: a cotangent, an argument, a parameter."""
+    x = random(3)
+    f = wrap(lambda t: gnp.cos(t))
+    (found,) = torch.autograd.grad(f(x).sgn().sum(), x)
+    torch.testing.assert_close(found, torch.zeros(3, dtype=F64))
+    zero = torch._efficientzerotensor((3,), dtype=F64)
+    torch.testing.assert_close(f(zero), torch.ones(3, dtype=F64))
+
+    class Scaled(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.scale = zero
+
+        def forward(self, x: Any) -> Any:
+            return torch.cos(x * self.scale)
+
+    torch.testing.assert_close(differentiable(Scaled())(x), torch.ones(3, dtype=F64))
 
 
 def test_static_arguments_make_programs() -> None:

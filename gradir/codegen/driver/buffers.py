@@ -212,4 +212,6 @@ class BufferTable:
     def _load(self, word: int) -> str:
         place = self.table.pointer(word)
         with self.text.early():
-            return self.text.load("ptr", 1, place)
+            # atomic, so that LLVM loads no vector of words: the caller has just stored one by one,
+            # and a load of several stores waits until all of them are in the cache
+            return self.text.emit(f"load atomic ptr, ptr {place} unordered, align 8")

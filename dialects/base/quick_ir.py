@@ -388,20 +388,71 @@ def _iterate_blocks(self: Any) -> Iterator[Block]:
         block = following
 
 
+def _blocks_of(op: Any, reverse: bool) -> Iterator[Any]:
+    """The blocks in the regions of an op."""
+    for region in reversed(op.regions) if reverse else op.regions:
+        yield from _walked_blocks(region, reverse)
+
+
+def _walked_blocks(region: Any, reverse: bool) -> Iterator[Any]:
+    block = region._last_block if reverse else region._first_block
+    while block is not None:
+        following = block._prev_block if reverse else block._next_block
+        yield block
+        block = following
+
+
+def _walk_ops(op: Any, blocks: Iterator[Any], reverse: bool, region_first: bool) -> Iterator[Any]:
+    """The ops from one on to the end of its block, then those of other blocks, and all inside.
+
+    One generator for all depths: in xDSL each op passes through two for every op around it.
+    """
+    around: list[tuple[Any, Any, Iterator[Any]]] = []
+    while True:
+        while op is not None:
+            following = op._prev_op if reverse else op._next_op
+            if not region_first:
+                yield op
+            if op.regions:
+                around.append((op, following, blocks))
+                blocks = _blocks_of(op, reverse)
+                break
+            if region_first:
+                yield op
+            op = following
+        while (block := next(blocks, None)) is None:
+            if not around:
+                return
+            op, following, blocks = around.pop()
+            if region_first:
+                yield op
+            op = following
+            if op is not None:
+                break
+        else:
+            op = block._last_op if reverse else block._first_op
+
+
+def _walk(self: Any, *, reverse: bool = False, region_first: bool = False) -> Iterator[Operation]:
+    if not region_first:
+        yield self
+    if self.regions:
+        yield from _walk_ops(None, _blocks_of(self, reverse), reverse, region_first)
+    if region_first:
+        yield self
+
+
+def _walk_region(
+    self: Any, *, reverse: bool = False, region_first: bool = False
+) -> Iterator[Operation]:
+    return _walk_ops(None, _walked_blocks(self, reverse), reverse, region_first)
+
+
 def _walk_block(
     self: Any, *, reverse: bool = False, region_first: bool = False
 ) -> Iterator[Operation]:
-    op = self._last_op if reverse else self._first_op
-    while op is not None:
-        following = op._prev_op if reverse else op._next_op
-        if not region_first:
-            yield op
-        if op.regions:
-            for region in reversed(op.regions) if reverse else op.regions:
-                yield from region.walk(reverse=reverse, region_first=region_first)
-        if region_first:
-            yield op
-        op = following
+    first = self._last_op if reverse else self._first_op
+    return _walk_ops(first, iter(()), reverse, region_first)
 
 
 def _get_accessed(self: Any, obj: Any, objtype: Any = None) -> Any:
@@ -449,6 +500,7 @@ REPLACEMENTS: tuple[tuple[Any, str, Any], ...] = (
     (Operation, "drop_all_references", _drop_all_references),
     (Operation, "clone_without_regions", _clone_without_regions),
     (Operation, "clone", _clone),
+    (Operation, "walk", _walk),
     (IRDLOperation, "__post_init__", _fill_in_defaults),
     (core, "_unknown_loc", lambda: UNKNOWN_LOC),
     (traits, "get_effects", _get_effects),
@@ -465,6 +517,7 @@ REPLACEMENTS: tuple[tuple[Any, str, Any], ...] = (
     (Block, "insert_op_before", _insert_op_before),
     (Block, "detach_op", _detach_op),
     (Block, "walk", _walk_block),
+    (Region, "walk", _walk_region),
     (BaseAccessor, "__get__", _get_accessed),
     (BeforeVariadicSingleAccessor, "__get__", _get_single),
 )

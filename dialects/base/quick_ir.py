@@ -15,11 +15,13 @@ from operator import attrgetter
 from typing import Any
 
 from xdsl import traits
-from xdsl.dialects.builtin import UNKNOWN_LOC
+from xdsl.dialects.builtin import UNKNOWN_LOC, IntegerAttr
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue, core
 from xdsl.ir.core import BlockOps, RegionBlocks, SSAValues, Use
 from xdsl.irdl import IRDLOperation, operations
 from xdsl.irdl.operations import BaseAccessor, BeforeVariadicSingleAccessor, VarIRConstruct
+
+from gradir.dialects.base.kept_facts import number_of
 
 # The methods write the private links of xDSL's classes, as the originals do.
 _item: Any = tuple.__getitem__
@@ -345,6 +347,27 @@ def _remove_use(self: Any, use: Any) -> None:
         previous._next_use = following
 
 
+_init_any_integer = IntegerAttr.__init__
+# The parts of integers that were checked once, by value and number of the type.
+_INTEGERS: dict[tuple[int, int], tuple[Any, Any]] = {}
+_MOST_INTEGERS = 1 << 14
+
+
+def _init_integer(self: Any, value: Any, value_type: Any, *, truncate_bits: bool = False) -> None:
+    if value.__class__ is not int or truncate_bits or not isinstance(value_type, Attribute):
+        _init_any_integer(self, value, value_type, truncate_bits=truncate_bits)
+        return
+    key = value, number_of(value_type)
+    parts = _INTEGERS.get(key)
+    if parts is not None:
+        self.__dict__["value"], self.__dict__["type"] = parts
+        return
+    _init_any_integer(self, value, value_type)
+    if len(_INTEGERS) >= _MOST_INTEGERS:
+        _INTEGERS.clear()
+    _INTEGERS[key] = self.value, self.type
+
+
 @cache
 def _memory_effects(op_class: Any) -> tuple[Any, ...]:
     """The traits that say which effects an op of the class has."""
@@ -356,6 +379,8 @@ def _get_effects(op: Any) -> set[Any] | None:
     if not declared:
         return None
     effects = set[Any]()
+    if len(declared) == 1 and type(declared[0]) is traits.NoMemoryEffect:
+        return effects
     for each in declared:
         found = each.get_effects(op)
         if found is None:
@@ -502,6 +527,7 @@ REPLACEMENTS: tuple[tuple[Any, str, Any], ...] = (
     (Operation, "clone", _clone),
     (Operation, "walk", _walk),
     (IRDLOperation, "__post_init__", _fill_in_defaults),
+    (IntegerAttr, "__init__", _init_integer),
     (core, "_unknown_loc", lambda: UNKNOWN_LOC),
     (traits, "get_effects", _get_effects),
     (traits, "is_side_effect_free", _is_side_effect_free),

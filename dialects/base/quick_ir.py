@@ -347,7 +347,7 @@ def _remove_use(self: Any, use: Any) -> None:
         previous._next_use = following
 
 
-_init_any_integer = IntegerAttr.__init__
+_init_any_integer: Any = IntegerAttr.__init__
 # The parts of integers that were checked once, by value and number of the type.
 _INTEGERS: dict[tuple[int, int], tuple[Any, Any]] = {}
 _MOST_INTEGERS = 1 << 14

@@ -15,11 +15,13 @@ from operator import attrgetter
 from typing import Any
 
 from xdsl import traits
-from xdsl.dialects.builtin import UNKNOWN_LOC
+from xdsl.dialects.builtin import UNKNOWN_LOC, IntegerAttr
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue, core
 from xdsl.ir.core import BlockOps, RegionBlocks, SSAValues, Use
 from xdsl.irdl import IRDLOperation, operations
 from xdsl.irdl.operations import BaseAccessor, BeforeVariadicSingleAccessor, VarIRConstruct
+
+from gradir.dialects.base.kept_facts import number_of
 
 # The methods write the private links of xDSL's classes, as the originals do.
 _item: Any = tuple.__getitem__
@@ -345,6 +347,27 @@ def _remove_use(self: Any, use: Any) -> None:
         previous._next_use = following
 
 
+_init_any_integer: Any = IntegerAttr.__init__
+# The parts of integers that were checked once, by value and number of the type.
+_INTEGERS: dict[tuple[int, int], tuple[Any, Any]] = {}
+_MOST_INTEGERS = 1 << 14
+
+
+def _init_integer(self: Any, value: Any, value_type: Any, *, truncate_bits: bool = False) -> None:
+    if value.__class__ is not int or truncate_bits or not isinstance(value_type, Attribute):
+        _init_any_integer(self, value, value_type, truncate_bits=truncate_bits)
+        return
+    key = value, number_of(value_type)
+    parts = _INTEGERS.get(key)
+    if parts is not None:
+        self.__dict__["value"], self.__dict__["type"] = parts
+        return
+    _init_any_integer(self, value, value_type)
+    if len(_INTEGERS) >= _MOST_INTEGERS:
+        _INTEGERS.clear()
+    _INTEGERS[key] = self.value, self.type
+
+
 @cache
 def _memory_effects(op_class: Any) -> tuple[Any, ...]:
     """The traits that say which effects an op of the class has."""
@@ -356,6 +379,8 @@ def _get_effects(op: Any) -> set[Any] | None:
     if not declared:
         return None
     effects = set[Any]()
+    if len(declared) == 1 and type(declared[0]) is traits.NoMemoryEffect:
+        return effects
     for each in declared:
         found = each.get_effects(op)
         if found is None:
@@ -388,20 +413,71 @@ def _iterate_blocks(self: Any) -> Iterator[Block]:
         block = following
 
 
+def _blocks_of(op: Any, reverse: bool) -> Iterator[Any]:
+    """The blocks in the regions of an op."""
+    for region in reversed(op.regions) if reverse else op.regions:
+        yield from _walked_blocks(region, reverse)
+
+
+def _walked_blocks(region: Any, reverse: bool) -> Iterator[Any]:
+    block = region._last_block if reverse else region._first_block
+    while block is not None:
+        following = block._prev_block if reverse else block._next_block
+        yield block
+        block = following
+
+
+def _walk_ops(op: Any, blocks: Iterator[Any], reverse: bool, region_first: bool) -> Iterator[Any]:
+    """The ops from one on to the end of its block, then those of other blocks, and all inside.
+
+    One generator for all depths: in xDSL each op passes through two for every op around it.
+    """
+    around: list[tuple[Any, Any, Iterator[Any]]] = []
+    while True:
+        while op is not None:
+            following = op._prev_op if reverse else op._next_op
+            if not region_first:
+                yield op
+            if op.regions:
+                around.append((op, following, blocks))
+                blocks = _blocks_of(op, reverse)
+                break
+            if region_first:
+                yield op
+            op = following
+        while (block := next(blocks, None)) is None:
+            if not around:
+                return
+            op, following, blocks = around.pop()
+            if region_first:
+                yield op
+            op = following
+            if op is not None:
+                break
+        else:
+            op = block._last_op if reverse else block._first_op
+
+
+def _walk(self: Any, *, reverse: bool = False, region_first: bool = False) -> Iterator[Operation]:
+    if not region_first:
+        yield self
+    if self.regions:
+        yield from _walk_ops(None, _blocks_of(self, reverse), reverse, region_first)
+    if region_first:
+        yield self
+
+
+def _walk_region(
+    self: Any, *, reverse: bool = False, region_first: bool = False
+) -> Iterator[Operation]:
+    return _walk_ops(None, _walked_blocks(self, reverse), reverse, region_first)
+
+
 def _walk_block(
     self: Any, *, reverse: bool = False, region_first: bool = False
 ) -> Iterator[Operation]:
-    op = self._last_op if reverse else self._first_op
-    while op is not None:
-        following = op._prev_op if reverse else op._next_op
-        if not region_first:
-            yield op
-        if op.regions:
-            for region in reversed(op.regions) if reverse else op.regions:
-                yield from region.walk(reverse=reverse, region_first=region_first)
-        if region_first:
-            yield op
-        op = following
+    first = self._last_op if reverse else self._first_op
+    return _walk_ops(first, iter(()), reverse, region_first)
 
 
 def _get_accessed(self: Any, obj: Any, objtype: Any = None) -> Any:
@@ -449,7 +525,9 @@ REPLACEMENTS: tuple[tuple[Any, str, Any], ...] = (
     (Operation, "drop_all_references", _drop_all_references),
     (Operation, "clone_without_regions", _clone_without_regions),
     (Operation, "clone", _clone),
+    (Operation, "walk", _walk),
     (IRDLOperation, "__post_init__", _fill_in_defaults),
+    (IntegerAttr, "__init__", _init_integer),
     (core, "_unknown_loc", lambda: UNKNOWN_LOC),
     (traits, "get_effects", _get_effects),
     (traits, "is_side_effect_free", _is_side_effect_free),
@@ -465,6 +543,7 @@ REPLACEMENTS: tuple[tuple[Any, str, Any], ...] = (
     (Block, "insert_op_before", _insert_op_before),
     (Block, "detach_op", _detach_op),
     (Block, "walk", _walk_block),
+    (Region, "walk", _walk_region),
     (BaseAccessor, "__get__", _get_accessed),
     (BeforeVariadicSingleAccessor, "__get__", _get_single),
 )

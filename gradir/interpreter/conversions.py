@@ -17,11 +17,15 @@ def as_elements(value: Any, element: Attribute) -> Array:
 
     Floats are rounded once; floats to integers go towards 0 and saturate, nan to 0.
     """
+    return as_dtype(value, dtype_of(element))
+
+
+def as_dtype(value: Any, dtype: np.dtype[Any]) -> Array:
+    """As `as_elements`, of the type that holds the elements."""
     array = np.asarray(value)
-    dtype = dtype_of(element)
     if array.dtype.kind == "f" and dtype.kind in "iu":
         return _saturated(array, dtype)
-    if dtype.name == "bfloat16" and array.dtype.itemsize == 8:
+    if array.dtype.itemsize == 8 and dtype.itemsize == 2 and dtype.name == "bfloat16":
         return _rounded_to_odd(array).astype(dtype)
     return array.astype(dtype, copy=False)
 

@@ -5,8 +5,7 @@ It never stands in for native code. f16 and bf16 are computed in f32 and rounded
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -16,6 +15,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from gradir.dialects.base.diagnostics import LocatedError, location_text, op_name
 from gradir.dialects.base.interfaces import TensorOp
+from gradir.dialects.base.kept_facts import kept_fact
 from gradir.dialects.base.op_rules import meaning
 from gradir.dialects.base.shapes import element_of, is_tensor, shape_of
 from gradir.dialects.base.slice_type import is_slices
@@ -25,7 +25,7 @@ from gradir.dialects.grad.tape import TapeType
 from gradir.dialects.loopnest.loopnest import NestOp
 from gradir.errors import ArgumentTypeError, ExecutionError, IndexOutOfRange
 from gradir.interpreter.control_flow import REGION_OPS, TENSOR_OPS, Steps, tensor_value
-from gradir.interpreter.conversions import as_elements
+from gradir.interpreter.conversions import as_dtype
 from gradir.interpreter.known_programs import check_program, in_known_ops
 from gradir.interpreter.nests import nest_values
 from gradir.interpreter.numbers import constant_value, knows_number_op, number_value
@@ -68,9 +68,13 @@ def interpret(
     arrays = check_arguments(op, all_arguments(op, arguments, out))
     with np.errstate(all="ignore"):
         results = Interpreter(functions).call(op, arrays)
-    with _memory_errors(op):
+    try:
         # arguments that are handed back and broadcast views become arrays of their own
         return stored(op, [_returned(r) for r in results], out)
+    except _TOO_LARGE as error:
+        if (located := _too_large(op, error)) is None:
+            raise
+        raise located from None
 
 
 def _returned(result: Any) -> Any:
@@ -96,14 +100,17 @@ def check_arguments(function: func.FuncOp, arguments: Sequence[Any]) -> list[Arr
         if is_slices(type_):
             arrays.append(cast(Array, as_slices(given, type_, label, place)))
             continue
-        shape, element = _shape_and_element(type_)
-        arrays.append(as_input(given, ArraySpec(label, shape, dtype_of(element)), place))
+        shape, dtype = _shape_and_dtype(type_)
+        arrays.append(as_input(given, ArraySpec(label, shape, dtype), place))
     return arrays
 
 
-def _shape_and_element(type_: Attribute) -> tuple[tuple[int, ...], Attribute]:
-    """The shape and the element type of a tensor; a scalar has rank 0."""
-    return (shape_of(type_), element_of(type_)) if is_tensor(type_) else ((), type_)
+@kept_fact
+def _shape_and_dtype(type_: Attribute) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """The shape and the type of a tensor's array; a scalar has rank 0."""
+    if not is_tensor(type_):
+        return (), dtype_of(type_)
+    return shape_of(type_), dtype_of(element_of(type_))
 
 
 class _Frame:
@@ -212,9 +219,13 @@ def values_of(op: TensorOp, operands: Sequence[Array]) -> Sequence[Array]:
 
 
 def _cast_values(op: Operation, operands: Sequence[Array]) -> Sequence[Array]:
-    with _memory_errors(op):
+    try:
         values = _values(op, [widened(o) for o in operands])
         return [cast_to(v, r.type) for v, r in zip(values, op.results, strict=True)]
+    except _TOO_LARGE as error:
+        if (located := _too_large(op, error)) is None:
+            raise
+        raise located from None
 
 
 def _advance(frames: list[_Frame], asker: Steps, sent: Sequence[Array] | None) -> None:
@@ -228,21 +239,21 @@ def _advance(frames: list[_Frame], asker: Steps, sent: Sequence[Array] | None) -
     frames.append(_Frame(block, arguments, values, asker))
 
 
-@contextmanager
-def _memory_errors(op: Operation) -> Generator[None]:
-    """Locate errors of arrays that are too large at the op."""
-    try:
-        yield
-    except (MemoryError, ValueError) as error:
-        # numpy's message for an array whose size overflows
-        texts = ("array is too big", "Maximum allowed size", "Maximum allowed dimension")
-        if isinstance(error, ValueError) and not str(error).startswith(texts):
-            raise
-        text = f"{location_text(op)}{op_name(op)}: no memory for its result: {error}"
-        raise ExecutionError(text) from None
-    except OverflowError as error:
-        text = f"{location_text(op)}{op_name(op)}: a number is too large for NumPy: {error}"
-        raise ExecutionError(text) from None
+# an array that is too large, and a number of Python that no array holds
+_TOO_LARGE = (MemoryError, ValueError, OverflowError)
+
+
+def _too_large(op: Operation, error: Exception) -> ExecutionError | None:
+    """The error of what is too large, located at the op; None for another error."""
+    # numpy's message for an array whose size overflows
+    texts = ("array is too big", "Maximum allowed size", "Maximum allowed dimension")
+    if isinstance(error, OverflowError):
+        fact = "a number is too large for NumPy"
+    elif isinstance(error, ValueError) and not str(error).startswith(texts):
+        return None
+    else:
+        fact = "no memory for its result"
+    return ExecutionError(f"{location_text(op)}{op_name(op)}: {fact}: {error}")
 
 
 def _values(op: Operation, operands: Sequence[Array]) -> tuple[Any, ...]:
@@ -278,7 +289,7 @@ def cast_to(value: Any, type_: Attribute) -> Array:
     The array is C-contiguous: NumPy's sums and products round differently for other strides, and a
     value that crosses a call would change its bits.
     """
-    shape, element = _shape_and_element(type_)
-    result = as_elements(value, element)
+    shape, dtype = _shape_and_dtype(type_)
+    result = value if type(value) is np.ndarray and value.dtype == dtype else as_dtype(value, dtype)
     assert result.shape == shape, f"{result.shape} for {type_}"
     return np.asarray(result, order="C")

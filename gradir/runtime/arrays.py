@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import ctypes
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Attribute
 
+from gradir.dialects.base.kept_facts import kept_fact
 from gradir.dialects.base.shapes import DYNAMIC, NUMPY_NAMES
 from gradir.dialects.loopnest.loopnest import ShapedType, scalar_type
 from gradir.errors import ArgumentError, ArgumentTypeError
@@ -47,7 +47,7 @@ def spec_of(name: str, type_: ShapedType) -> ArraySpec:
     return ArraySpec(name, tuple(type_.get_shape()), dtype_of(type_.element_type))
 
 
-@cache
+@kept_fact
 def dtype_of(element: Attribute) -> np.dtype[Any]:
     """The NumPy dtype of an element type."""
     if isinstance(element, IndexType):

@@ -26,6 +26,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.base.diagnostics import VerifyError, value_name
 from gradir.dialects.base.extents import assuming
+from gradir.dialects.base.kept_facts import number_of
 from gradir.dialects.base.shapes import can_be, is_tensor, require_size
 from gradir.dialects.grad.custom_vjp import CustomVjpOp
 from gradir.dialects.grad.derivative import DerivativeOp
@@ -107,13 +108,13 @@ _YIELDS = ("grad.yield", "loopnest.yield")
 class _Verifier:
     """One walk over a module. `visible` holds the values that are visible at the walk's place.
 
-    `fitting` holds the tensor types with a verified size.
+    `fitting` holds the numbers of the tensor types with a verified size.
     """
 
     visible: set[SSAValue] = field(default_factory=set[SSAValue])
     symbols: dict[str, Operation] = field(default_factory=dict[str, Operation])
     declared: Declared = field(default_factory=Declared)
-    fitting: set[Attribute] = field(default_factory=set[Attribute])
+    fitting: set[int] = field(default_factory=set[int])
     traits: dict[type[Operation], _Traits] = field(default_factory=dict[type[Operation], _Traits])
 
     def traits_of(self, op: Operation) -> _Traits:
@@ -209,14 +210,14 @@ class _Verifier:
 
     def _check_sizes(self, values: Sequence[SSAValue]) -> None:
         for value in values:
-            if is_tensor(value.type) and value.type not in self.fitting:
+            if is_tensor(value.type) and number_of(value.type) not in self.fitting:
                 try:
                     require_size(value.type)
                 except VerifyException as error:
                     owner = value.owner
                     label = owner.name if isinstance(owner, Operation) else value_name(value)
                     raise VerifyError(f"{label}: {error}", value) from None
-                self.fitting.add(value.type)
+                self.fitting.add(number_of(value.type))
 
     def _check_place(self, op: Operation) -> None:
         """Check terminators and successors, as xDSL's Operation.verify."""

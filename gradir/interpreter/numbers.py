@@ -20,6 +20,7 @@ from gradir.dialects.base.attributes import numbers_of
 from gradir.dialects.base.diagnostics import LocatedError
 from gradir.dialects.base.op_rules import foreign_type
 from gradir.dialects.base.shapes import is_float
+from gradir.dialects.building import points
 from gradir.dialects.foreign.elements import element_type, numbers_class
 from gradir.interpreter.integers import (
     INTEGER_OPS,
@@ -111,7 +112,7 @@ _FLOAT_OPS: dict[type[Operation], Callable[..., Any]] = {
     math.TanOp: np.tan,
     math.SinhOp: np.sinh,
     math.CoshOp: np.cosh,
-    math.TanhOp: np.tanh,
+    math.TanhOp: points.tanh,
     math.AsinOp: np.arcsin,
     math.AcosOp: np.arccos,
     math.AtanOp: np.arctan,

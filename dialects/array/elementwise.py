@@ -270,7 +270,7 @@ class TanhOp(UnaryOp):
     """Hyperbolic tangent.   vjp: ct * (1 - y * y)
 
     Differentiation reads it off a point (grad.tanh_point), whose slope keeps its digits, of f32 and
-    f64; but not where a loop hands on the result, which its tape has anyway.
+    f64; but not where derivatives keep the result itself, as for a product of matrices.
     """
 
     name = "array.tanh"

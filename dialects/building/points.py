@@ -8,7 +8,7 @@ points. The ops are on tensors or numbers.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from xdsl.dialects import scf
@@ -42,24 +42,35 @@ def _is_kept_anyway(value: SSAValue, x: SSAValue) -> bool:
 
     The same with a checkpoint stage around it and without, so that bits are the same.
     """
-    return any(_keeps(use.operation, use.index, x) for use in value.uses)
+    pending, seen = [value], {value}
+    while pending:
+        for use in pending.pop().uses:
+            if _keeps(use.operation, x):
+                return True
+            same = [r for r in _results_of(use.operation, use.index) if r not in seen]
+            seen.update(same)
+            pending += same
+    return False
 
 
-def _keeps(op: Operation, place: int, x: SSAValue) -> bool:
-    """Whether derivatives keep the operand of an op at a place itself."""
+def _keeps(op: Operation, x: SSAValue) -> bool:
+    """Whether derivatives keep an operand of an op itself, a function's value at x."""
     if not op.has_trait(IsTerminator):
-        if not isinstance(op, TensorOp):
-            return False
-        is_same = op.IS_VIEW or isinstance(op, SameValueOp)
-        return op.SUMS_PRODUCTS or (is_same and _is_kept_anyway(op.results[0], x))
+        return isinstance(op, TensorOp) and op.SUMS_PRODUCTS
     around = op.parent_op()
     if isinstance(around, FuncOp):
         return is_tensor(x.type) and bool(shape_of(x.type)) and not isinstance(x.owner, Block)
-    if isinstance(around, scf.ForOp | scf.WhileOp):
-        return True
-    # a stage or a branch, whose result the value is
-    handed = () if around is None else around.results[place : place + 1]
-    return any(_is_kept_anyway(result, x) for result in handed)
+    return isinstance(around, scf.ForOp | scf.WhileOp)
+
+
+def _results_of(op: Operation, place: int) -> Sequence[SSAValue]:
+    """The results that are the operand of an op at a place: of a view, a stage or a branch."""
+    if not op.has_trait(IsTerminator):
+        is_same = isinstance(op, SameValueOp) or (isinstance(op, TensorOp) and op.IS_VIEW)
+        return op.results if is_same else ()
+    around = op.parent_op()
+    is_function = around is None or isinstance(around, FuncOp)
+    return () if is_function else around.results[place : place + 1]
 
 
 def through_point(

@@ -14,7 +14,6 @@ from gradir.dialects.grad.loop_policy import LoopPolicyAttr
 from gradir.passes.analysis.arguments import in_out_attribute
 from gradir.passes.analysis.edits import erase
 from gradir.passes.analysis.kept_bits import from_bits, is_kept_as_bits, to_bits
-from gradir.passes.analysis.regions import values_read
 from gradir.passes.analysis.signature import argument_attributes
 from gradir.passes.cleanup.call_boundaries import remove_joins
 from gradir.passes.cleanup.dead_code import remove_dead_ops
@@ -24,6 +23,8 @@ from gradir.passes.differentiate.residuals import (
     is_constant,
     is_read_off,
     read_again,
+    read_instead,
+    readers_of,
     replace_uses_within,
     values_read_of,
 )
@@ -201,21 +202,19 @@ def _clone_constants(derived: Derived) -> None:
 
 def _keep_smaller(derived: Derived) -> None:
     """Let the backward code read bits of certain bools, and the points of certain values."""
-    for value in values_read_of(derived.forward, derived.backward):
-        readers = [op for op in derived.backward.ops if value in values_read(op)]
-        if is_kept_as_bits(value):
-            read_as_bits(derived, value, readers)
-        elif is_read_off(value) and readers:
+    read = values_read_of(derived.forward, derived.backward)
+    smaller = [value for value in read if is_kept_as_bits(value) or is_read_off(value)]
+    for value, readers in readers_of(smaller, derived.backward).items():
+        if is_read_off(value):
             read_again(value, readers, behind_barrier=False)
+        else:
+            read_as_bits(derived, value, readers)
 
 
 def read_as_bits(derived: Derived, value: SSAValue, readers: Sequence[Operation]) -> None:
     """Let ops of the backward code read bits of a value, unpacked before the first of them."""
     emitter = Emitter(derived.backward, readers[0].location, before=readers[0])
-    again = from_bits(to_bits(value), value, emitter)
-    for use in list(value.uses):
-        if any(op.is_ancestor(use.operation) for op in readers):
-            use.operation.operands[use.index] = again
+    read_instead(value, from_bits(to_bits(value), value, emitter), readers)
 
 
 def _residuals(derived: Derived) -> list[SSAValue]:

@@ -28,7 +28,7 @@ from gradir.dialects.building.control_flow import named
 from gradir.dialects.grad.bits import UnpackBitsOp
 from gradir.dialects.grad.grad import BarrierOp
 from gradir.passes.analysis.kept_bits import from_bits, is_kept_as_bits, to_bits
-from gradir.passes.analysis.regions import defining_block
+from gradir.passes.analysis.regions import defining_block, values_read
 
 Makers = Mapping[SSAValue, Callable[[Emitter], SSAValue]]
 """Recipes of certain forward values (an induction variable) in the backward code."""
@@ -196,6 +196,16 @@ def values_read_of(forward: Block, backward: Block) -> list[SSAValue]:
     return [v for v in in_order if v in read]
 
 
+def readers_of(values: Iterable[SSAValue], block: Block) -> dict[SSAValue, list[Operation]]:
+    """The ops of a block that read each value, themselves or in regions; in order."""
+    found: dict[SSAValue, list[Operation]] = {value: [] for value in values}
+    for op in block.ops if found else ():
+        for value in dict.fromkeys(values_read(op)):
+            if value in found:
+                found[value].append(op)
+    return found
+
+
 def replace_uses_within(block: Block, value: SSAValue, other: SSAValue) -> None:
     """Replace a value in the ops of a block and in their regions."""
     if value is other:
@@ -223,10 +233,14 @@ def read_again(value: SSAValue, readers: Sequence[Operation], behind_barrier: bo
     if behind_barrier:
         operand = named(emitter.insert(BarrierOp.of([operand])).results[0], operand.name_hint)
     copy = op.clone({op.operands[0]: operand})
-    again = named(emitter.insert(copy).results[0], value.name_hint)
+    read_instead(value, named(emitter.insert(copy).results[0], value.name_hint), readers)
+
+
+def read_instead(value: SSAValue, other: SSAValue, readers: Sequence[Operation]) -> None:
+    """Let some ops, and the ops inside of them, read another value in place of a value."""
     for use in list(value.uses):
         if any(reader.is_ancestor(use.operation) for reader in readers):
-            use.operation.operands[use.index] = again
+            use.operation.operands[use.index] = other
 
 
 def _read_bits(forward: Block, backward: Block) -> bool:
@@ -247,7 +261,7 @@ def _read_bits(forward: Block, backward: Block) -> bool:
 
 
 def _is_recomputed(op: TensorOp) -> bool:
-    """Whether an op is recomputed from its kept operand: a view, bools unpacked from bits."""
+    """Whether an op is recomputed from its kept operand: a view, bits, a point."""
     return op.IS_VIEW or op.IS_READ_OFF
 
 

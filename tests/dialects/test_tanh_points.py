@@ -156,3 +156,18 @@ def test_halves_and_what_a_loop_hands_on_read_the_result(op: str) -> None:
     assert "_point" not in text
     # one tape, of one array
     assert text.count("grad.tape_new") == 1 and "tape<tensor<4xf64>>" in text
+
+
+def test_thousands_of_views_behind_a_value() -> None:
+    lines, value, shape = ["  %t = array.tanh %x : tensor<2x3xf64>"], "%t", ("2x3", "3x2")
+    for k in range(2000):
+        old, new = (f"tensor<{s}xf64>" for s in shape)
+        lines.append(f"  %v{k} = array.permute_dims {value} {{axes = [1, 0]}} : {old} -> {new}")
+        value, shape = f"%v{k}", shape[::-1]
+    lines.append(f"  %y = array.sum {value} : tensor<2x3xf64> -> tensor<f64>")
+    text = "\n".join(lines)
+    module = gradir.parse(f"""func.func @f(%x: tensor<2x3xf64>) -> tensor<f64> {{
+{text}
+  func.return %y : tensor<f64>
+}}""")
+    assert str(module.gradient("f", mode="split")).count("grad.tanh_slope_at") == 1

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradir.interop.jax_types import scan_counts
-
 Flags = tuple[bool, ...]
 
 _ZERO = frozenset(
@@ -73,8 +71,8 @@ class JaxprActivity:
 
     def inside_scan(self, params: Any, flags: Sequence[bool]) -> tuple[Flags, Flags]:
         """The active arguments of the body of a scan, and its active results."""
-        first, carries = scan_counts(params)
-        count = first + carries
+        first = params["num_consts"]
+        count = first + params["num_carry"]
         carried = tuple(flags[first:count])
         while True:
             given = (*flags[:first], *carried, *flags[count:])

@@ -39,10 +39,6 @@ def implementation_of(equation: Any) -> Any:
     specs = [spec_of_aval(v.aval) for v in equation.invars]
 
     def run(*operands: Any) -> Any:
-        if (tree := getattr(equation.params.get("_prim"), "in_tree", None)) is not None:
-            # from JAX 0.11 on: a primitive of trees, which says what it is made of
-            expanded = equation.params["_prim"].expand(*jax.tree.unflatten(tree, operands))
-            return jax.tree.leaves(expanded)
         found = primitive.impl(*operands, **equation.params)
         return found if primitive.multiple_results else [found]
 

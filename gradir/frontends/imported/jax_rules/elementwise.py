@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 import gradir.frontends.functions.numpy as gnp
-from gradir.dialects.base.shapes import is_bool, is_float, is_inexact
-from gradir.dialects.building.slopes import SquareComplementOp
+from gradir.dialects.base.shapes import is_bool, is_float
 from gradir.dialects.nn.activations import SigmoidOp
 from gradir.frontends.functions.array_ops import op
 from gradir.frontends.functions.op_functions import apply
@@ -74,13 +73,6 @@ def _rounded(call: Any, x: Any) -> Any:
     # away from zero; x + 0.5 would be rounded itself
     whole: Any = op.trunc(x)
     return whole + gnp.where(op.abs(x - whole) >= 0.5, op.sign(x), 0).astype(x.dtype)
-
-
-@RULES.rule("one_minus_square", note="(1 - x) * (1 + x); from JAX 0.11 on")
-def _one_minus_square(call: Any, x: Any) -> Any:
-    if not is_inexact(element(x)):
-        return (1 - x) * (1 + x)
-    return apply(SquareComplementOp, {"x": x})
 
 
 @RULES.rule("integer_pow")

@@ -24,15 +24,22 @@ _batching: Any = package("jax.interpreters.batching", "jax")
 
 
 def run_program(program: Differentiable, arrays: Sequence[Any]) -> Sequence[Any]:
-    """The results of a program, differentiable in JAX."""
-    return program.find_or_make("jax", lambda: _of_jax(program))(*arrays)
+    """The results of a program, differentiable in JAX.
+
+    Of arrays it is compiled once: JAX compiles callbacks too. What is differentiated is under no
+    jit of ours: from JAX 0.11 on, one around a custom_vjp loses second derivatives in backward
+    functions, where arguments without a derivative are told by symbolic zeros.
+    """
+    if any(isinstance(array, jax.core.Tracer) for array in arrays):
+        return program.find_or_make("jax", lambda: _of_jax(program))(*arrays)
+    return program.find_or_make("jax jit", lambda: jax.jit(partial(_call, program)))(*arrays)
 
 
 def _of_jax(program: Differentiable) -> Callable[..., Sequence[Any]]:
-    """A program as a function of JAX, compiled once: JAX compiles callbacks too."""
+    """A program as a function of JAX with a derivative."""
     call = _derivatives.custom_vjp(partial(_call, program))
     call.defvjp(partial(_forward, program), _backward, symbolic_zeros=True)
-    return jax.jit(call)
+    return call
 
 
 def _call(program: Differentiable, *arrays: Any) -> Sequence[Any]:
@@ -67,7 +74,15 @@ def _lowered(ctx: Any, *operands: Any, program: Differentiable) -> Sequence[Any]
 
 
 def _mapped(arrays: Sequence[Any], axes: Sequence[int | None], *, program: Differentiable) -> Any:
-    """One member after the other."""
+    """One member after the other, compiled once."""
+    run = program.find_or_make(
+        f"jax map {tuple(axes)}", lambda: jax.jit(partial(_each, program, tuple(axes)))
+    )
+    return run(*arrays), [0] * len(program.results)
+
+
+def _each(program: Differentiable, axes: tuple[int | None, ...], *arrays: Any) -> Sequence[Any]:
+    """The results for each member."""
     moved = {
         k: jax.numpy.moveaxis(arrays[k], axis, 0) for k, axis in enumerate(axes) if axis is not None
     }
@@ -75,7 +90,7 @@ def _mapped(arrays: Sequence[Any], axes: Sequence[int | None], *, program: Diffe
     def member(each: dict[int, Any]) -> Sequence[Any]:
         return _call(program, *(each.get(k, array) for k, array in enumerate(arrays)))
 
-    return jax.lax.map(member, moved), [0] * len(program.results)
+    return jax.lax.map(member, moved)
 
 
 _call_of.def_impl(_now)

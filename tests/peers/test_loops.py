@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from typing import Any
 
 import pytest
 from conformance.loops.all_programs import PROGRAMS
@@ -15,6 +18,18 @@ REFERENCES = load_references()
 
 # Enzyme-JAX may end the process: tests/peers/record_loops.py runs it in one of its own.
 IN_PROCESS = ["JAX", "PyTorch"]
+
+
+@pytest.fixture(autouse=True)
+def torch_dtype() -> Iterator[None]:
+    """PyTorch's default dtype, which its programs here change, is that of before afterwards."""
+    if installed("PyTorch") is None:
+        yield
+        return
+    torch: Any = import_module("torch")
+    before = torch.get_default_dtype()
+    yield
+    torch.set_default_dtype(before)
 
 
 def installed(system: str) -> str | None:

@@ -69,7 +69,7 @@ class Answers:
 
     def __str__(self) -> str:
         times = {name: _milliseconds(answer) for name, answer in self.by_tool.items()}
-        ours, cells = times.get("gradir"), []
+        ours, cells = times.get("gradir"), list[str]()
         for name, found in times.items():
             ratio = f" ({ours / found:.2f})" if ours and found and name != "gradir" else ""
             cells.append(f"{name} {'-' if found is None else f'{found:.4g} ms'}{ratio}")

@@ -104,4 +104,4 @@ def test_what_is_refused() -> None:
     with pytest.raises(ArgumentTypeError, match="got set"):
         gradir.grad(lambda x, how: gnp.sum(x))(X, {1, 2})
     with pytest.raises(ArgumentTypeError, match="static_argnames='how'"):
-        gradir.jit(reduced)(X, "sum")  # pyrefly: ignore[bad-argument-type]
+        gradir.jit(reduced)(X, "sum")

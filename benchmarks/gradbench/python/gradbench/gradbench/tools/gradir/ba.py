@@ -15,36 +15,53 @@ OF_CAMERA, OF_POINT = 11, 3
 WIDTH = OF_CAMERA + OF_POINT + 1
 
 
-def _errors(camera: Any, point: Any, weight: Any, seen: Any) -> Any:
-    """Both errors of an observation."""
-    turned = _rotated(camera[:3], point - camera[3:6])
-    flat = turned[:2] / turned[2]
-    square = gnp.sum(flat * flat)
-    bend = 1 + camera[9] * square + camera[10] * square * square
-    return weight * (flat * bend * camera[6] + camera[7:9] - seen)
+def _errors(camera: Any, point: Any, weight: Any, seen: Any) -> tuple[Any, Any]:
+    """Both errors of an observation, in numbers: rotation, center, focal length, offset, bend."""
+    *axis, cx, cy, cz, focal, px, py, k1, k2 = [camera[k] for k in range(OF_CAMERA)]
+    x, y, z = _rotated(axis, point[0] - cx, point[1] - cy, point[2] - cz)
+    u, v = x / z, y / z
+    square = u * u + v * v
+    bend = 1 + k1 * square + k2 * square * square
+    error_u, error_v = u * bend * focal + px - seen[0], v * bend * focal + py - seen[1]
+    return weight * error_u, weight * error_v
 
 
-def _rotated(axis: Any, x: Any) -> Any:
-    """x turned about an axis by its length, by Rodrigues' formula."""
-    square = gnp.sum(axis * axis)
-    angle = gnp.sqrt(gnp.where(square > 0, square, 1))
-    unit = axis / angle
-    along = gnp.sum(unit * x) * (1 - gnp.cos(angle))
-    turned = x * gnp.cos(angle) + gnp.cross(unit, x) * gnp.sin(angle) + unit * along
-    return gnp.where(square > 0, turned, x + gnp.cross(axis, x))
+def _rotated(axis: list[Any], x: Any, y: Any, z: Any) -> tuple[Any, Any, Any]:
+    """A point turned about an axis by its length, by Rodrigues' formula."""
+    rx, ry, rz = axis
+    square = rx * rx + ry * ry + rz * rz
+    turns = square > 0
+    angle = gnp.sqrt(gnp.where(turns, square, 1))
+    s, c = gnp.where(turns, gnp.sin(angle), 1), gnp.where(turns, gnp.cos(angle), 1)
+    inverse = gnp.where(turns, 1 / angle, 1)
+    rx, ry, rz = rx * inverse, ry * inverse, rz * inverse
+    along = (rx * x + ry * y + rz * z) * (1 - c)
+    return (
+        x * c + (ry * z - rz * y) * s + rx * along,
+        y * c + (rz * x - rx * z) * s + ry * along,
+        z * c + (rx * y - ry * x) * s + rz * along,
+    )
 
 
 def _objective(cameras: Any, points: Any, weights: Any, seen: Any, observed: Any) -> Any:
     chosen = cameras[observed[:, 0]], points[observed[:, 1]]
-    return gradir.vmap(_errors)(*chosen, weights, seen), 1 - weights * weights
+    both = gradir.vmap(_errors)(*chosen, weights, seen)
+    return gnp.stack(both, axis=1), 1 - weights * weights
 
 
 def _jacobian(cameras: Any, points: Any, weights: Any, seen: Any, observed: Any) -> Any:
     """The rows, columns and values of the matrix, by rows."""
-    of_one = gradir.jacrev(_errors, argnums=(0, 1, 2))
+
+    def block(*given: Any) -> Any:
+        rows: list[Any] = []
+        for k in (0, 1):
+            slopes = gradir.grad(lambda *given, k=k: _errors(*given)[k], argnums=(0, 1, 2))
+            camera, point, weight = slopes(*given)
+            rows.append(gnp.concatenate([camera, point, weight[None]]))
+        return gnp.stack(rows)
+
     chosen = cameras[observed[:, 0]], points[observed[:, 1]]
-    camera, point, weight = gradir.vmap(of_one)(*chosen, weights, seen)
-    blocks = gnp.concatenate([camera, point, weight[..., None]], axis=-1)
+    blocks = gradir.vmap(block)(*chosen, weights, seen)
     count, first = len(weights), OF_CAMERA * len(cameras) + OF_POINT * len(points)
     of_weights = first + gnp.arange(count, dtype=gnp.int32)
     columns = gnp.concatenate(

@@ -89,7 +89,7 @@ def _prepared(given: Any) -> Any:
     matched = np.array(data["correspondences"], np.int32)
     if len(us):
         matched = np.array(model["triangles"], np.int32)[matched]
-    arrays = {name: np.array(model[name], float) for name in PARTS[1:]}
+    arrays: dict[str, Any] = {name: np.array(model[name], float) for name in PARTS[1:]}
     arrays["points"] = np.array(data["points"], float)
     arrays["matched"], arrays["side"] = matched, -1.0 if model["is_mirrored"] else 1.0
     theta = np.array(given["theta"], float)

@@ -16,7 +16,7 @@ import gradir.numpy as gnp
 def _loss(main: Any, extra: Any, state: Any, sequence: Any) -> Any:
     def step(state: Any, pair: Any) -> Any:
         given, wanted = pair
-        x, after = given * extra[0], []
+        x, after = given * extra[0], list[Any]()
         for k in range(0, len(main), 2):
             x, cell = _cell(main[k], main[k + 1], *state[k : k + 2], x)
             after += [x, cell]

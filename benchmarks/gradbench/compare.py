@@ -23,12 +23,9 @@ from typing import Any
 
 HERE = Path(__file__).parent
 PACKAGE = Path("python/gradbench/gradbench")
-TOOLS = {
-    "gradir": [PACKAGE / "tools/gradir/run.py"],
-    "jax": [PACKAGE / "tools/jax/run.py"],
-    "pytorch": [PACKAGE / "tools/pytorch/run.py"],
-    "manual": [PACKAGE / "cpp.py", "manual"],
-}
+TOOLS: dict[str, list[Any]] = {
+    name: [PACKAGE / "tools" / name / "run.py"] for name in ("gradir", "jax", "pytorch")
+} | {"manual": [PACKAGE / "cpp.py", "manual"]}
 
 
 class Peer:

@@ -194,21 +194,21 @@ class Jitted(Wrapped, Generic[P, R_co]):
         """The function jitted for the static values of a call, and the other arguments."""
         static = self._static
         assert static is not None
-        choice, rest, named = static.split(args, kwargs)
+        key, rest, named = static.split(args, kwargs)
         try:
-            found = self._choices.find(choice)
+            found = self._choices.find(key)
         except TypeError:
-            raise refuse_unhashable(choice) from None
+            raise refuse_unhashable(static.choice(args, kwargs)) from None
         if found is None:
 
             def make() -> Jitted[..., Any]:
-                function, donated = static.function_of(choice)
+                function, donated = static.function_of(static.choice(args, kwargs))
                 options = self._options
                 return Jitted(
                     function, options.threads, donated, shapes=self._shapes, wait=options.wait
                 )
 
-            found = self._choices.find_or_make(choice, make)
+            found = self._choices.find_or_make(key, make)
         return found, rest, named
 
     def __repr__(self) -> str:

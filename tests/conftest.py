@@ -15,9 +15,10 @@ import pytest
 
 from gradir.runtime import llvm, native_call
 
-# IR is made of cycles. By default Python looks for garbage in them after every 700 objects, which
-# was a tenth of the time of the tests. Of a million objects most are garbage by then, some 200 MB.
-gc.set_threshold(1_000_000)
+# IR is made of cycles. Between tests it is garbage; within them most of it is in use, and Python's
+# looks for garbage, after every 700 objects by default, were a fifth of the time of long programs.
+gc.set_threshold(3_000_000)
+OBJECTS_BETWEEN_TESTS = 1_000_000
 
 # Tests test the compiler; tests of the cache turn it on, in folders of their own. By GRADIR_CACHE=1
 # and a folder in GRADIR_CACHE_DIR, all test code that an earlier run has kept.
@@ -99,6 +100,13 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
     finally:
         item.user_properties.append((CORE_SECONDS, core_seconds() - item.stash[BEGUN]))
         stop_timers()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown() -> Generator[None]:
+    yield
+    if gc.get_count()[0] > OBJECTS_BETWEEN_TESTS:
+        gc.collect(0)
 
 
 def stop_timers() -> None:

@@ -23,7 +23,7 @@ from gradir.dialects.array.movement import transposed
 from gradir.dialects.array.slicing import ConcatOp, SliceOp
 from gradir.dialects.array.triangles import TrilOp
 from gradir.dialects.array.triangular import MatrixOp, require_matrices, require_square, solved
-from gradir.dialects.array.used_columns import Runs, bounds_of, picked, used
+from gradir.dialects.array.used_columns import Runs, bounds_of, parts_of, picked, used
 from gradir.dialects.base.attributes import Attributes, Types, number
 from gradir.dialects.base.interfaces import Cotangents
 from gradir.dialects.base.lazy_numpy import np
@@ -81,6 +81,11 @@ def _weighted(left: Value, numbers: Value, right: Value, runs: Runs | None) -> V
     return MatmulOp.on(scaled, picked(right, runs, -2))
 
 
+def _sums(left: Value, numbers: Value, right: Value) -> list[Value]:
+    """`_weighted` for each part of a cotangent: each may be the slope of a function of values."""
+    return [_weighted(left, x, right, used([x], [-1])) for x in parts_of(numbers)]
+
+
 def _sum(parts: Sequence[Value | None]) -> Value | None:
     found = [part for part in parts if part is not None]
     return sum(found[1:], found[0]) if found else None
@@ -102,6 +107,7 @@ class EighOp(FactorOp):
 
     name = "array.eigh"
     CALLEE: ClassVar[str] = "lapack.eigh"
+    GIVES_VECTORS: ClassVar[bool] = True
 
     w = result_def()
     v = result_def()
@@ -117,7 +123,7 @@ class EighOp(FactorOp):
         (w_ct, v_ct), (w, v), [a] = _known(cts), results, operands
         parts: list[Value | None] = []
         if w_ct is not None:
-            parts.append(_weighted(v, w_ct, transposed(v), used([w_ct], [-1])))
+            parts += _sums(v, w_ct, transposed(v))
         if v_ct is not None:
             runs = used([v_ct], [-1])
             y = EigenSolveOp.on(a, picked(v_ct, runs), w, v, columns=bounds_of(runs))
@@ -145,6 +151,7 @@ class SvdOp(FactorOp):
 
     name = "array.svd"
     CALLEE: ClassVar[str] = "lapack.svd"
+    GIVES_VECTORS: ClassVar[bool] = True
 
     u = result_def()
     s = result_def()
@@ -175,7 +182,7 @@ def singular_vjp(cts: Cotangents, factors: Sequence[Value], a: Value) -> Value |
     (u_ct, s_ct, vh_ct), (u, s, vh) = _known(cts), factors
     parts: list[Value | None] = []
     if s_ct is not None:
-        parts.append(_weighted(u, s_ct, vh, used([s_ct], [-1])))
+        parts += _sums(u, s_ct, vh)
     if u_ct is not None or vh_ct is not None:
         runs = used([u_ct, vh_ct], [-1, -2])
         left, right = picked(u, runs), picked(vh, runs, -2)

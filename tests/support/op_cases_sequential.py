@@ -389,6 +389,25 @@ def _polar(a: Array) -> tuple[Array, ...]:
     return u @ vh, np.sum(s, -1), s, np.swapaxes(vh, -1, -2)
 
 
+def _spectral(
+    a: Array, w: Array, v: Array, *others: Array, order: int = 0, run: Any = None
+) -> Array:
+    """By quotients: values are far from each other."""
+    start, stop = run or (0, len(w))
+    f = np.where((np.arange(len(w)) >= start) & (np.arange(len(w)) < stop), others[0], 0)
+    e = v.T @ others[-1] @ v
+    inner = np.diag(f)
+    if order:
+        apart = w[:, None] - w + np.eye(len(w))
+        inner = np.where(np.eye(len(w)), np.diag(others[1]), (f[:, None] - f) / apart)
+        inner = inner * (e + e.T) / 2
+    return v @ inner @ v.T
+
+
+def _spectral_trace(a: Array, w: Array, v: Array, *jets: Array, run: Any = None) -> Array:
+    return np.sum(jets[0])
+
+
 def _polynomial(x: Array, coefficients: Any) -> Array:
     return np.polyval([c.value.data for c in coefficients][::-1], x)
 
@@ -399,6 +418,8 @@ def _systems() -> list[Case]:
     w, v = _eigh(a)
     h = _positive(3, 3)
     sums = _eigh(h)
+    f, slopes = np.exp(w / 4), np.exp(w / 4) / 4
+    part = np.array([0, 0.5, -1.5, 0])
     eigen, singular = "grad.eigen_solve", "grad.singular_solve"
     return [
         Case(eigen, [a, (4, 4), w, v], {}, _eigen_solve, is_derivative=False),
@@ -407,6 +428,13 @@ def _systems() -> list[Case]:
         *(Case(singular, [b, (len(b), 3), (b.shape[1], 3), *_svd(b)], {}, _singular_solve,
                is_derivative=False) for b in (tall, wide)),
         Case(singular, [tall, (4, 1), (3, 1), *_svd(tall)], {"columns": [1, 2]}, _singular_solve,
+             is_derivative=False),
+        Case("grad.spectral", [a, w, v, f, slopes], {}, _spectral, is_derivative=False),
+        Case("grad.spectral", [a, w, v, f, slopes, f, f, (4, 4)], {"order": 1}, _spectral,
+             is_derivative=False),
+        Case("grad.spectral", [a, w, v, part, part, part, part, (4, 4)],
+             {"order": 1, "run": [1, 3]}, _spectral, is_derivative=False),
+        Case("grad.spectral_trace", [a, w, v, f, slopes], {}, _spectral_trace,
              is_derivative=False),
         Case("grad.lyapunov", [(h + h.T) / 2, (3, 3), *sums], {}, _lyapunov, is_derivative=False),
         *(Case("grad.polar", [b], {}, _polar) for b in

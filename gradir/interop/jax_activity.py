@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from gradir.interop.jax_types import scan_counts
+
 Flags = tuple[bool, ...]
 
 _ZERO = frozenset(
@@ -16,7 +18,7 @@ _ZERO = frozenset(
 )
 _CALLS = {
     "jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "core_call": "call_jaxpr",
-    "remat": "jaxpr", "remat2": "jaxpr", "checkpoint": "jaxpr",
+    "eval_jaxpr": "call_jaxpr", "remat": "jaxpr", "remat2": "jaxpr", "checkpoint": "jaxpr",
 }  # fmt: skip
 
 
@@ -71,8 +73,8 @@ class JaxprActivity:
 
     def inside_scan(self, params: Any, flags: Sequence[bool]) -> tuple[Flags, Flags]:
         """The active arguments of the body of a scan, and its active results."""
-        first = params["num_consts"]
-        count = first + params["num_carry"]
+        first, carries = scan_counts(params)
+        count = first + carries
         carried = tuple(flags[first:count])
         while True:
             given = (*flags[:first], *carried, *flags[count:])

@@ -34,7 +34,7 @@ jax: Any = package("jax", "jax")
 
 _EXPECTED = "differentiable: arguments must be arrays, or hashable static values"
 
-OLDEST, NEWEST = (0, 10), (0, 11)
+OLDEST, NEWEST = (0, 10), (0, 13)
 """The versions of JAX whose jaxprs are read: from the first, below the second."""
 
 

@@ -21,6 +21,15 @@ def is_floating(aval: Any) -> bool:
     return dtype is not None and bool(jax.numpy.issubdtype(dtype, jax.numpy.floating))
 
 
+def scan_counts(params: Mapping[str, Any]) -> tuple[int, int]:
+    """The number of constants and of carried values among the operands of a scan."""
+    if "num_consts" in params:
+        return params["num_consts"], params["num_carry"]
+    # from JAX 0.11 on the operands are a tree of the three groups
+    consts, carried, _ = params["ft_in"].unpack()
+    return len(list(consts.vals)), len(list(carried.vals))
+
+
 def label_of(name: str, params: Mapping[str, Any]) -> str:
     """A name for the function that an equation calls."""
     called = getattr(params.get("call_jaxpr"), "jaxpr", None)

@@ -25,7 +25,7 @@ from gradir.interop.jax_activity import Flags, JaxprActivity, is_in
 from gradir.interop.jax_derivatives import derivative_of
 from gradir.interop.jax_keys import is_key, key_program
 from gradir.interop.jax_primitives import implementation_of, is_of_jax, kind_of
-from gradir.interop.jax_types import is_floating, label_of, symbol_of
+from gradir.interop.jax_types import is_floating, label_of, scan_counts, symbol_of
 from gradir.packages import folder_of, package
 
 jax: Any = package("jax", "jax")
@@ -184,6 +184,8 @@ class _Body:
             return graphs[-1]
 
         made = {key: converted(value) for key, value in params.items()}
+        if name == "scan":
+            made["num_consts"], made["num_carry"] = scan_counts(params)
         if name in _CUSTOM:
             made["rule"] = derivative_of(self.reader, equation, _CUSTOM[name], given)
         elif name == "custom_linear_solve":
@@ -192,7 +194,9 @@ class _Body:
         return made, tuple(graphs)
 
 
-_INLINED = ("jit", "pjit", "closed_call", "core_call", "custom_jvp_call", "custom_vjp_call")
+_INLINED = (
+    "jit", "pjit", "closed_call", "core_call", "eval_jaxpr", "custom_jvp_call", "custom_vjp_call",
+)  # fmt: skip
 _REMAT = ("remat", "remat2", "checkpoint")
 _CUSTOM = {"custom_jvp_call": "jvp", "custom_vjp_call": "vjp", "custom_vjp_call_jaxpr": "vjp"}
 

@@ -124,10 +124,14 @@ def _may_inline(op: LoopOp, k: int, one: Input, producer: NestOp, known: Produce
 
 
 def _is_number(producer: NestOp) -> bool:
-    """Arithmetic on constants, the same for all elements: LLVM folds it."""
+    """A little arithmetic on constants, the same for all elements: LLVM folds it.
+
+    Each reader gets a copy. Without a bound, a chain of such nests would double at each link.
+    """
     if producer.inputs:
         return False
-    return all(op.name.startswith("arith.") for op in list(producer.body.block.ops)[:-1])
+    ops = list(producer.body.block.ops)[:-1]
+    return len(ops) <= MOST_SPREAD_OPS and all(op.name.startswith("arith.") for op in ops)
 
 
 def _spreads(op: LoopOp, producer: NestOp) -> bool:

@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
 import gradir
+import gradir.numpy as gnp
 from gradir import Module
 from gradir.codegen.text.target import host
 from gradir.compiler.pipeline import STAGES, Machine, run_stages
@@ -259,6 +260,20 @@ def test_a_product_that_is_only_summed_is_no_epilogue(kept: bool) -> None:
     contraction, nest, *_ = loops(module)
     assert [len(op.output_accesses) for op in (contraction, nest)] == [1, 1]
     assert [len(op.input_accesses) for op in (contraction, nest)] == ([2, 2] if kept else [3, 1])
+
+
+def test_a_chain_of_constants_is_computed_once() -> None:
+    """Each link reads the last one four times: copies for each reader would be 4 ** 12."""
+
+    def f(x: Any) -> Any:
+        y: Any = gnp.asarray(np.float64(2))
+        for _ in range(12):
+            y = gnp.where(gnp.less(y, 5.0), y * 1.5, y + y)
+        return x + y
+
+    module = gradir.trace(f, gradir.Spec((), "float64"))
+    assert len(list(staged(module, True)[0].walk())) < 300
+    assert gradir.compile(module, "f")(np.float64(1))[0] == 3457
 
 
 def test_a_long_chain_is_one_loop() -> None:

@@ -37,6 +37,27 @@ def p(*shape: int, low: float = 0.2, high: float = 2.0) -> Any:
     return RANDOM.uniform(low, high, shape)
 
 
+EDGES = np.array([0.0, 5e-324, 1e-45, 1e-310, 1.1754944e-38, 2.2250738585072014e-308, 1.0, 1.5, 2.0,
+                  3.4028234663852886e38, np.inf])  # fmt: skip
+EDGES = np.concatenate([EDGES, -EDGES, [np.nan]])
+"""Floats of both widths at the ends of their kinds; some become 0 in float32."""
+
+
+def next_bits(x: Any, y: Any) -> Any:
+    """The bits of the floats behind x towards y, where these are numbers.
+
+    Two subnormal numbers are equal to XLA, which gives y for them; test_nextafter.py has these.
+    """
+    x, y = jnp.broadcast_arrays(x, y)
+    found = lax.nextafter(x, y)
+    kind = f"int{8 * found.dtype.itemsize}"
+    least = lax.bitcast_convert_type(jnp.finfo(found.dtype).tiny, kind)
+    x, y, bits = (lax.bitcast_convert_type(each, kind) for each in (x, y, found))
+    size = jnp.iinfo(kind).max
+    are_subnormal = ((x & size) < least) & ((y & size) < least) & (x != y)
+    return jnp.where(are_subnormal | (found != found), 0, bits)
+
+
 def k(*shape: int, low: int = -5, high: int = 6, dtype: str = "int32") -> Any:
     """Integers."""
     return RANDOM.integers(low, high, shape).astype(dtype)
@@ -99,6 +120,7 @@ def _binary() -> list[JaxCase]:
         JaxCase("pow zero", lambda x: lax.pow(x, np.float64(3.0).astype(x.dtype)),
                 (np.array([0.0, 1.0, -2.0]),)),
         JaxCase("nextafter", lax.nextafter, (n(4), n(4)), 0),
+        JaxCase("nextafter bits", next_bits, (EDGES[:, None], EDGES[None]), 0),
         JaxCase("igamma", lax.igamma, (p(3), p(3)), 1, 1e-7, 1e-3),
         JaxCase("igammac", lambda x: lax.igammac(np.full(3, 1.5, x.dtype), x), (p(3),), 2, 1e-8,
                 1e-4),

@@ -17,6 +17,9 @@ import gradir.numpy as gnp
 from gradir.frontends.imported.errors import ImportedProgramError
 from gradir.interop import jax_programs
 from gradir.interop.jax import differentiable, trace, wrap
+from gradir.packages import package
+
+extended: Any = package("jax.extend.core", "jax")
 
 
 def gradients(function: Any, order: int) -> Any:
@@ -194,6 +197,24 @@ def test_rules_are_read_when_a_derivative_asks() -> None:
             expected = gradients(lambda a, f=function: f(*a), order)((x,))
             same(found, expected, 1e-10, f"order {order}")
     assert "grad.custom_vjp" in str(trace(jax.scipy.special.exp1, x))
+
+
+@pytest.mark.skipif(
+    not hasattr(extended, "register_call_primitive_rules"), reason="JAX has it from 0.12 on"
+)
+def test_calls_that_packages_make() -> None:
+    """Such a call is its program: as a function with a rule, its rules would have no end."""
+    called = extended.Primitive("called_by_a_package")
+    extended.register_call_primitive_rules(called, name="called_by_a_package")
+
+    def cube(x: Any) -> Any:
+        [y] = called.bind(x, call_jaxpr=jax.make_jaxpr(lambda x: jnp.sin(x) * x**2)(x))
+        return y
+
+    ours, x = differentiable(cube), jnp.asarray([0.3, 2.5])
+    for order in range(3):
+        [found, expected] = (gradients(lambda a, f=f: f(*a), order)((x,)) for f in (ours, cube))
+        same(found, expected, 1e-10, f"order {order}")
 
 
 def test_linear_algebra_of_empty_matrices() -> None:

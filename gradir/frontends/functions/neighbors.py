@@ -1,63 +1,43 @@
-"""gradir.numpy: the floats beside a float, by arithmetic alone: nextafter.
+"""gradir.numpy: the floats beside a float: nextafter.
 
-By S. M. Rump, P. Zimmermann, S. Boldo, G. Melquiond, "Computing predecessor and successor in
-rounding to nearest", BIT 49 (2009), algorithm 1: x + (phi |x| + eta) rounds to the next float, for
-phi = u (1 + 2 u), u half the distance of 1 to the next float, and eta the least float above 0. It
-holds outside of the two smallest binades of normal numbers: numbers below these are exactly eta
-apart, and small numbers are scaled up.
+The bits of floats of one sign are integers in the order of their sizes, so that the next float is
+the next integer. Integers alone are compared: where subnormal numbers are read as 0, as on the
+threads of JAX, floats would not tell them apart.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
-import ml_dtypes
-
+from gradir.dialects.base.shapes import byte_size
 from gradir.dialects.grad.grad import NoGradOp
 from gradir.frontends.functions.arguments import floating
 from gradir.frontends.functions.array_ops import op
-from gradir.frontends.functions.promotion import (
-    common_shape,
-    converted,
-    result_element,
-    spread,
-)
+from gradir.frontends.functions.float_bits import bits_of, of_bits
+from gradir.frontends.functions.promotion import common_shape, converted, result_element, spread
 from gradir.frontends.functions.sugar import where
 from gradir.frontends.tracing.tracer import Tracer
-from gradir.frontends.tracing.tracing import emit_one
+from gradir.frontends.tracing.tracing import element, emit_one
 
 
-def _fixed(x: Any) -> Any:
-    return emit_one(NoGradOp, x)
-
-
-class _Steps:
-    """The constants of a floating type."""
-
-    def __init__(self, dtype: Any):
-        limits = cast(Any, ml_dtypes.finfo)(dtype)
-        unit = float(limits.eps) / 2
-        self.eta, self.normal = float(limits.smallest_subnormal), float(limits.smallest_normal)
-        self.share, self.scale = unit * (1 + 2 * unit), 4 / unit
-        self.largest = float(limits.max)
-
-    def above(self, x: Any) -> Any:
-        """The next float above x > 0."""
-        wide = x * self.scale
-        small = (wide + _fixed(self.share * wide)) / self.scale
-        made = x + _fixed(self.share * x + self.eta)
-        made = where(op.less(x, 4 * self.normal), small, made)
-        return where(op.less(x, 2 * self.normal), x + self.eta, made)
-
-    def below(self, x: Any) -> Any:
-        """The next float below x > 0."""
-        wide = x * self.scale
-        small = (wide - _fixed(self.share * wide)) / self.scale
-        made = x - _fixed(self.share * x + self.eta)
-        made = where(op.less_equal(x, 4 * self.normal), small, made)
-        made = where(op.less_equal(x, 2 * self.normal), x - self.eta, made)
-        return where(op.isinf(x), self.largest, made)
+def neighbor(x: Any, y: Any) -> Any:
+    """The next float behind x towards y, of one type and shape; without a derivative."""
+    sign = 1 << 8 * byte_size(element(x)) - 1
+    from_bits, to_bits = bits_of(x), bits_of(y)
+    kind = element(from_bits)
+    most, one = converted(sign - 1, kind), converted(1, kind)
+    size, to_size = op.bitwise_and(from_bits, most), op.bitwise_and(to_bits, most)
+    is_across = op.greater(op.bitwise_xor(from_bits, to_bits), most)
+    is_shrinking = op.logical_or(is_across, op.greater(size, to_size))
+    moved = from_bits + where(is_shrinking, converted(2 * sign - 1, kind), one)
+    # from 0 to the least float of the sign of y, or to y where it is 0 too
+    of_zero = op.bitwise_or(op.bitwise_and(to_bits, converted(sign, kind)),
+                            op.minimum(to_size, one))  # fmt: skip
+    moved = where(op.equal(size, 0), of_zero, moved)
+    moved = where(op.equal(from_bits, to_bits), to_bits, moved)
+    is_nan = op.logical_or(op.isnan(x), op.isnan(y))
+    return where(is_nan, x + y, of_bits(moved, x.dtype.name))
 
 
 def nextafter(x1: Any, x2: Any) -> Tracer:
@@ -66,13 +46,12 @@ def nextafter(x1: Any, x2: Any) -> Tracer:
     kind = result_element([first, second])[0]
     shape = common_shape("nextafter", [first, second])
     x, y = spread(first, shape, kind), spread(second, shape, kind)
-    steps, is_up = _Steps(x.dtype), op.less(x, y)
+    made = emit_one(NoGradOp, neighbor(x, y))
+    # a difference of sizes, since sums of floats below 0 would lose the sign of -0
     sign: Any = where(op.less(x, 0), converted(-1, kind), converted(1, kind))
     size: Any = x * sign
-    moved = where(op.equal(is_up, op.greater(sign, 0)), steps.above(size), steps.below(size)) * sign
-    moved = where(op.equal(x, 0), where(is_up, x + steps.eta, x - steps.eta), moved)
-    moved = where(op.equal(x, y), y, moved)
-    return where(op.logical_or(op.isnan(x), op.isnan(y)), x + y, moved)
+    moved = (size + emit_one(NoGradOp, made * sign - size)) * sign
+    return where(op.equal(x, y), y, where(op.isinf(x), made, moved))
 
 
 FUNCTIONS: tuple[Callable[..., Any], ...] = (nextafter,)

@@ -10,10 +10,10 @@ import numpy as np
 import gradir.frontends.functions.numpy as gnp
 from gradir.dialects.base.shapes import byte_size, is_bool, is_float
 from gradir.frontends.functions.array_ops import op
+from gradir.frontends.functions.float_bits import bits_of, of_bits, unsigned
 from gradir.frontends.functions.promotion import converted
 from gradir.frontends.imported.table import RuleTable
 from gradir.frontends.tracing.source_locations import refusal
-from gradir.frontends.tracing.spec import ELEMENTS
 from gradir.frontends.tracing.tracing import element
 
 RULES = RuleTable("JAX")
@@ -43,7 +43,7 @@ def _left(call: Any, x: Any, y: Any) -> Any:
 
 @RULES.rule("shift_right_logical")
 def _right(call: Any, x: Any, y: Any) -> Any:
-    plain = _unsigned(x)
+    plain = unsigned(x)
     return converted(op.bitwise_right_shift(plain, converted(y, element(plain))), element(x))
 
 
@@ -51,10 +51,6 @@ def _right(call: Any, x: Any, y: Any) -> Any:
 def _right_signed(call: Any, x: Any, y: Any) -> Any:
     signed = gnp.astype(x, f"int{8 * byte_size(element(x))}")
     return converted(op.bitwise_right_shift(signed, converted(y, element(signed))), element(x))
-
-
-def _unsigned(x: Any) -> Any:
-    return gnp.astype(x, f"uint{8 * byte_size(element(x))}")
 
 
 @RULES.rule("eq_to", "lt_to", "le_to", note="the order of all floats: -0 before 0, nan last")
@@ -73,13 +69,13 @@ def rank_of(x: Any) -> Any:
 
 @RULES.rule("population_count")
 def _count(call: Any, x: Any) -> Any:
-    return converted(op.bitwise_count(_unsigned(x)), element(x))
+    return converted(op.bitwise_count(unsigned(x)), element(x))
 
 
 @RULES.rule("clz")
 def _leading_zeros(call: Any, x: Any) -> Any:
     width = 8 * byte_size(element(x))
-    bits, step = _unsigned(x), 1
+    bits, step = unsigned(x), 1
     while step < width:
         bits = op.bitwise_or(bits, op.bitwise_right_shift(bits, step))
         step *= 2
@@ -89,6 +85,8 @@ def _leading_zeros(call: Any, x: Any) -> Any:
 @RULES.rule("bitcast_convert_type", note="no bools; zero derivative")
 def _bitcast(call: Any, x: Any) -> Any:
     """Between widths, the parts of an element are along a last axis, the lowest bits first."""
+    if is_bool(element(x)) or is_bool(call.element):
+        raise refusal("bitcast_convert_type: bools have no bits; compare with 0, or use astype")
     wide, narrow = byte_size(element(x)), byte_size(call.element)
     bits = bits_of(x)
     if wide > narrow:
@@ -101,62 +99,6 @@ def _bitcast(call: Any, x: Any) -> Any:
         for part in parts[1:]:
             bits = op.bitwise_or(bits, part)
     return of_bits(bits, call.type.dtype)
-
-
-def bits_of(x: Any) -> Any:
-    """The bits of x as unsigned integers."""
-    size, kind = byte_size(element(x)), element(x)
-    if is_bool(kind):
-        raise refusal("bitcast_convert_type: bools have no bits; use astype")
-    if not is_float(kind):
-        return _unsigned(x)
-    if size >= 4:
-        return gnp.bitcast(x, f"uint{8 * size}")
-    if x.dtype.name == "bfloat16":
-        wide = gnp.bitcast(gnp.astype(x, "float32"), "uint32")
-        return gnp.astype(op.bitwise_right_shift(wide, 16), "uint16")
-    return _bits_of_half(x)
-
-
-def of_bits(bits: Any, dtype: str) -> Any:
-    """Unsigned integers as elements with these bits."""
-    kind = ELEMENTS[dtype]
-    if is_bool(kind):
-        raise refusal("bitcast_convert_type: bools have no bits; compare with 0")
-    if not is_float(kind):
-        return gnp.astype(bits, dtype)
-    if byte_size(kind) >= 4:
-        return gnp.bitcast(bits, dtype)
-    wide = gnp.astype(bits, "uint32")
-    if dtype == "bfloat16":
-        return gnp.astype(gnp.bitcast(op.bitwise_left_shift(wide, 16), "float32"), dtype)
-    return gnp.astype(_half_of_bits(wide), dtype)
-
-
-def _bits_of_half(x: Any) -> Any:
-    """The bits of float16: float32 has the same fraction, with another exponent."""
-    wide = gnp.bitcast(gnp.astype(x, "float32"), "uint32")
-    sign = op.bitwise_and(op.bitwise_right_shift(wide, 16), 0x8000)
-    size = op.bitwise_and(wide, 0x7FFFFFFF)
-    normal = op.bitwise_right_shift(size, 13) - (112 << 10)
-    # below 2**-14 the bits are the number of steps of 2**-24
-    small = gnp.astype(op.abs(gnp.astype(x, "float32")) * 2.0**24, "uint32")
-    made = gnp.where(op.less(size, 113 << 23), small, normal)
-    special = 0x7C00 | op.bitwise_right_shift(op.bitwise_and(size, 0x7FFFFF), 13)
-    made = gnp.where(op.greater_equal(size, 0x7F800000), special, made)
-    return gnp.astype(op.bitwise_or(sign, made), "uint16")
-
-
-def _half_of_bits(bits: Any) -> Any:
-    """The float16 of bits, as float32."""
-    sign = op.bitwise_left_shift(op.bitwise_and(bits, 0x8000), 16)
-    size = op.bitwise_and(bits, 0x7FFF)
-    normal = op.bitwise_left_shift(size, 13) + (112 << 23)
-    small = gnp.bitcast(gnp.astype(size, "float32") * 2.0**-24, "uint32")
-    special = op.bitwise_left_shift(size, 13) | 0x7F800000
-    made = gnp.where(op.less(size, 0x400), small, normal)
-    made = gnp.where(op.greater_equal(size, 0x7C00), special, made)
-    return gnp.bitcast(op.bitwise_or(sign, made), "float32")
 
 
 @RULES.rule("iota_2x32_shape")

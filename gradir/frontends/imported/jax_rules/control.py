@@ -19,7 +19,7 @@ from gradir.frontends.transforms.markers import checkpoint
 RULES = RuleTable("JAX")
 
 
-@RULES.rule("jit", "pjit", "closed_call", "core_call")
+@RULES.rule("jit", "pjit", "closed_call", "core_call", "eval_jaxpr")
 def _called(call: Any, *operands: Any) -> Any:
     [graph] = call.graphs
     return call.replay.inside(graph, operands)

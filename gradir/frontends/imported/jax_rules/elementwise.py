@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 
 import gradir.frontends.functions.numpy as gnp
-from gradir.dialects.base.shapes import is_bool, is_float
+from gradir.dialects.base.shapes import is_bool, is_float, is_inexact
+from gradir.dialects.building.slopes import SquareComplementOp
 from gradir.dialects.nn.activations import SigmoidOp
 from gradir.frontends.functions.array_ops import op
+from gradir.frontends.functions.neighbors import neighbor
 from gradir.frontends.functions.op_functions import apply
 from gradir.frontends.functions.promotion import converted
 from gradir.frontends.imported.table import RuleTable
@@ -75,6 +77,13 @@ def _rounded(call: Any, x: Any) -> Any:
     return whole + gnp.where(op.abs(x - whole) >= 0.5, op.sign(x), 0).astype(x.dtype)
 
 
+@RULES.rule("one_minus_square", note="(1 - x) * (1 + x); from JAX 0.11 on")
+def _one_minus_square(call: Any, x: Any) -> Any:
+    if not is_inexact(element(x)):
+        return (1 - x) * (1 + x)
+    return apply(SquareComplementOp, {"x": x})
+
+
 @RULES.rule("integer_pow")
 def _integer_pow(call: Any, x: Any) -> Any:
     power, made, square = abs(call["y"]), None, x
@@ -121,7 +130,7 @@ def _remainder(call: Any, x: Any, y: Any) -> Any:
 
 @RULES.rule("nextafter")
 def _next_after(call: Any, x: Any, y: Any) -> Any:
-    return no_grad(gnp.nextafter(x, y))
+    return no_grad(neighbor(x, y))
 
 
 @RULES.rule("select_n")

@@ -10,8 +10,8 @@ from gradir.dialects.array.creation import numpy_dtype
 from gradir.dialects.base.shapes import is_bool
 from gradir.frontends.functions import nn
 from gradir.frontends.functions.array_ops import op
+from gradir.frontends.functions.float_bits import bits_of, of_bits
 from gradir.frontends.functions.promotion import converted
-from gradir.frontends.imported.jax_rules.bits import bits_of, of_bits
 from gradir.frontends.imported.onnx_rules.arguments import Function, OnnxRules, is_real
 from gradir.frontends.imported.onnx_rules.types import element_of_code
 from gradir.frontends.tracing.spec import ELEMENTS

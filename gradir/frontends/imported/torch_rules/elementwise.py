@@ -9,6 +9,7 @@ import numpy as np
 import gradir.frontends.functions.numpy as gnp
 from gradir.dialects.base.shapes import is_bool, is_float
 from gradir.frontends.functions.array_ops import op
+from gradir.frontends.functions.neighbors import neighbor
 from gradir.frontends.functions.promotion import converted, spread
 from gradir.frontends.imported.torch_rules.arguments import (
     AtenRules,
@@ -397,4 +398,4 @@ def _set_data(call: Any, old: Any, other: Any) -> Any:
 @RULES.aten("nextafter", note="with the slope 1 of its first argument")
 def _next_after(call: Any, x: Any, other: Any) -> Any:
     x, other = gnp.broadcast_arrays(x, other)
-    return set_data(x, no_grad(gnp.nextafter(x, other)))
+    return set_data(x, no_grad(neighbor(x, other)))

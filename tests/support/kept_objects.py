@@ -1,7 +1,7 @@
 """Objects that LLVM has made in an earlier run of the tests, by the text that they are made from.
 
-An object depends on its text, the processor, the tier and LLVM, and on nothing else of gradir: so
-changes of gradir compile only what they change. A test that asks LLVM itself turns it off with the
+An object depends on its text, the processor, the tier, LLVM and the module that asks it, and on
+nothing else of gradir: so changes of gradir compile only what they change. A test that asks LLVM itself turns it off with the
 fixture `llvm_alone`, and GRADIR_TEST_OBJECTS=0 for all tests. `make clean` removes the file.
 """
 
@@ -75,6 +75,7 @@ class KeptObjects:
 
     def _open(self) -> None:
         self._versions = repr(llvm.llvm().llvm_version_info).encode()
+        self._versions += Path(llvm.__file__).read_bytes()  # how LLVM is asked
         self._path.parent.mkdir(exist_ok=True)
         file = sqlite3.connect(
             self._path, timeout=WAIT_SECONDS, isolation_level=None, check_same_thread=False

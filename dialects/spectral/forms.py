@@ -40,6 +40,8 @@ class Form:
     layout: "w" numbers f(w_i), "u" of one vector each, [.., i]; "c" [.., p, i], "r" [.., i, p].
     legs: the sides of the vectors, "u" or "v", and with what each is multiplied: a matrix
     [.., p, n], None for the identity. One of two legs in layout "u" is a matrix between both.
+    An upper-case side is conjugated; of complex matrices one leg of a pair is. `is_real`: the real
+    part is taken.
     `vector` are the numbers, [.., i], None for ones; `steps` is how they come of the values, if by
     steps alone. `scale` is a further factor, one number for each matrix.
     """
@@ -53,6 +55,7 @@ class Form:
     moved: tuple[Step, ...] = ()
     scale: SSAValue | None = None
     axis: int = -1
+    is_real: bool = False
 
 
 class FormReader:
@@ -109,7 +112,7 @@ def axis_of(form: Form, ssa: SSAValue) -> int:
     rank = len(shape_of(ssa.type))
     if form.layout == "w":
         return form.axis % rank
-    return rank - 2 if form.layout == "r" else rank - 1
+    return rank - 2 if form.layout in ("r", "ar") else rank - 1
 
 
 def spread_number(reader: FormReader, number: Value, form: Form | None) -> Value:

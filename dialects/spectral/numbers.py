@@ -14,10 +14,11 @@ from gradir.dialects.array.elementwise import splat_of
 from gradir.dialects.array.factorizations import EighOp
 from gradir.dialects.array.movement import transposed
 from gradir.dialects.array.series import has_series
-from gradir.dialects.base.shapes import shape_of
+from gradir.dialects.base.shapes import is_complex_tensor, shape_of
 from gradir.dialects.base.value import Value
 from gradir.dialects.building.gate import GateOp, gated
 from gradir.dialects.building.kinds import CompareOp
+from gradir.dialects.spectral.complex_parts import conjugate_of
 from gradir.dialects.spectral.forms import (
     Form,
     FormReader,
@@ -35,6 +36,8 @@ def elementwise_form(reader: FormReader, op: Operation) -> Found:
     if len(op.results) != 1 or not has_series(op):
         return None
     forms = [reader.form(o) for o in op.operands]
+    if any(f is not None and f.layout.startswith("a") for f in forms):
+        return _square_of_length(reader, op)
     if all(f is None or (f.layout == "w" and not f.legs) for f in forms):
         made = _function(reader, op, forms)
         if made is not None:
@@ -53,8 +56,22 @@ def elementwise_form(reader: FormReader, op: Operation) -> Found:
             return None
 
 
+def _square_of_length(reader: FormReader, op: Operation) -> Found:
+    """The square of absolute values: the product with the conjugate."""
+    x, y = op.operands[0], op.operands[-1]
+    is_square = isinstance(op, elementwise.SquareOp | elementwise.MultiplyOp) and x == y
+    form = reader.form(x)
+    if form is None or not is_square:
+        return None
+    own = replace(form, layout=form.layout[1:])
+    made = of_two_legs(own, conjugate_of(reader, own), reader)
+    return None if made is None else replace(made, is_real=True)
+
+
 def _function(reader: FormReader, op: Operation, forms: Sequence[Form | None]) -> Found:
     """Numbers of values by a further function."""
+    if is_complex_tensor(op.results[0].type):
+        return None
     known = [f for f in forms if f is not None]
     first = known[0]
     if any(f.scale is not None or f.axis != first.axis for f in known):
@@ -168,8 +185,16 @@ def weighted(
     if not one.legs and not other.legs and one.axis != other.axis:
         return None
     moved = one.moved if one.vector is not None else other.moved
+    if _are_mixed(one, other):
+        return None
     scale = _scales(reader, one, other, kind)
     return replace(shaped, vector=vector, moved=moved, scale=scale, steps=None)
+
+
+def _are_mixed(one: Form, other: Form) -> bool:
+    """Whether one scale is real and the other complex."""
+    scales = [f.scale.type for f in (one, other) if f.scale is not None]
+    return len(scales) == 2 and scales[0] != scales[1]
 
 
 def _scales(
@@ -206,6 +231,8 @@ def _scaled(reader: FormReader, form: Form | None, number: Value | None) -> Foun
     if form is None or number is None:
         return None
     number = spread_number(reader, number, form)
+    if form.scale is not None and form.scale.type != number.type:
+        return None
     scale = number if form.scale is None else reader.value(form.scale) * number
     return replace(form, scale=scale.ssa, steps=None)
 
@@ -272,6 +299,8 @@ def _reciprocal(reader: FormReader, x: SSAValue, form: Form | None) -> Found:
 def of_two_legs(one: Form, other: Form, reader: FormReader) -> Form | None:
     """The products of elements of two forms of one leg."""
     if len(one.legs) != 1 or len(other.legs) != 1 or one.layout != other.layout:
+        return None
+    if _are_mixed(one, other):
         return None
     made = one
     if one.vector is not None or other.vector is not None:

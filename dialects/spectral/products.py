@@ -11,10 +11,16 @@ from gradir.dialects.array.contraction import MatmulOp
 from gradir.dialects.array.dot_general import DotGeneralOp
 from gradir.dialects.array.movement import reshaped, transposed
 from gradir.dialects.array.reductions import SumOp
-from gradir.dialects.base.shapes import shape_of
+from gradir.dialects.base.shapes import is_complex_tensor, shape_of
 from gradir.dialects.spectral.forms import Form, FormReader, Found, axis_of, is_like
 from gradir.dialects.spectral.numbers import of_two_legs, weighted
-from gradir.dialects.spectral.sums import closed, closed_diagonal, trace, trace_of_values
+from gradir.dialects.spectral.sums import (
+    are_invariant,
+    closed,
+    closed_diagonal,
+    trace,
+    trace_of_values,
+)
 
 
 def matmul_form(reader: FormReader, op: Operation) -> Found:
@@ -68,7 +74,7 @@ def _multiplied(
     one, other = _turned(reader.form(x), turned), _turned(reader.form(y), other_turned)
     if one is not None and other is not None:
         are_lines = _is_line(one, x) and _is_line(other, y)
-        return _joined(reader, one, other) if are_lines else None
+        return _joined(reader, one, other, is_complex_tensor(x.type)) if are_lines else None
     form, rest, is_turned = (other, x, turned) if one is None else (one, y, other_turned)
     assert form is not None
     if len(form.legs) != 1 or form.layout not in "cr":
@@ -104,24 +110,28 @@ def _turned(form: Form | None, turned: bool) -> Form | None:
     return replace(form, layout="r" if form.layout == "c" else "c")
 
 
-def _joined(reader: FormReader, one: Form, other: Form) -> Found:
+def _joined(reader: FormReader, one: Form, other: Form, is_complex: bool) -> Found:
     """The product of two forms over the vectors; of a form and a diagonal of numbers."""
     if not is_like(one, other):
         return None
     multiply = elementwise.MultiplyOp
-    if not one.legs and not other.legs and "d" not in one.layout + other.layout:
-        made = weighted(reader, one, other, multiply) if one.axis == other.axis == -1 else None
-        return None if made is None else trace_of_values(reader, made)
     if other.layout == "d" and one.layout == "c":
         return weighted(reader, one, replace(other, layout="w"), multiply)
     if one.layout == "d" and other.layout == "r":
         return weighted(reader, replace(one, layout="w"), other, multiply)
+    if one.layout == other.layout == "w":
+        made = weighted(reader, one, other, multiply) if one.axis == other.axis == -1 else None
+        return None if made is None or is_complex else trace_of_values(reader, made)
+    if one.layout in ("c", "u") and other.layout in ("r", "u"):
+        return _product_of_legs(reader, one, other)
+    return None
+
+
+def _product_of_legs(reader: FormReader, one: Form, other: Form) -> Found:
     if len(one.legs) != 1 or len(other.legs) != 1:
         return None
-    if one.layout not in "cu" or other.layout not in "ru":
-        return None
     made = of_two_legs(replace(one, layout="c"), replace(other, layout="c"), reader)
-    if made is None:
+    if made is None or not are_invariant(made):
         return None
     whole = closed(reader, made)
     shape = list(whole.shape)
@@ -139,10 +149,11 @@ def sum_form(reader: FormReader, op: Operation) -> Found:
     place, axes = axis_of(form, op.operands[0]), set(op.axes)
     if not axes or min(axes) < form.factors.rank:
         return None
-    if form.layout == "w" and axes == {place} and len(shape) == form.factors.rank + 1:
+    is_line = form.layout == "w" and len(shape) == form.factors.rank + 1
+    if is_line and axes == {place} and not is_complex_tensor(op.operands[0].type):
         total = trace_of_values(reader, form)
         return reshaped(total, shape_of(op.results[0].type))
-    if len(form.legs) != 2:
+    if len(form.legs) != 2 or not are_invariant(form):
         return None
     result = shape_of(op.results[0].type)
     if form.layout != "u" and axes != {place}:

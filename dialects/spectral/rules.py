@@ -6,18 +6,27 @@ from collections.abc import Callable
 
 from xdsl.ir import Operation, SSAValue
 
+from gradir.dialects.array.comparison import AstypeOp
+from gradir.dialects.array.complex_parts import ConjOp, RealOp
 from gradir.dialects.array.contraction import MatmulOp
 from gradir.dialects.array.dot_general import DotGeneralOp
 from gradir.dialects.array.einsum import EinsumOp
+from gradir.dialects.array.elementwise import AbsOp
 from gradir.dialects.array.factorizations import EighOp, SvdOp
 from gradir.dialects.array.movement import BroadcastToOp, PermuteDimsOp, ReshapeOp
 from gradir.dialects.array.reductions import MeanOp, SumOp
 from gradir.dialects.array.slicing import SliceOp
 from gradir.dialects.array.triangles import DiagonalBackwardOp
 from gradir.dialects.base.op_rules import Decomposition
-from gradir.dialects.base.shapes import shape_of
+from gradir.dialects.base.shapes import is_complex_tensor, shape_of
 from gradir.dialects.base.value import Value
 from gradir.dialects.building.gate import GateOp
+from gradir.dialects.spectral.complex_parts import (
+    absolute_form,
+    astype_form,
+    conjugate_form,
+    real_form,
+)
 from gradir.dialects.spectral.forms import Factors, Form, FormReader, Found
 from gradir.dialects.spectral.moves import (
     broadcast_form,
@@ -45,7 +54,8 @@ def begin(op: Operation, forms: dict[SSAValue, Form]) -> None:
         forms[op.v] = Form(factors, "c", run, (("v", None),))
     else:
         forms[op.u] = Form(factors, "c", run, (("u", None),))
-        forms[op.vh] = Form(factors, "r", run, (("v", None),))
+        side = "V" if is_complex_tensor(op.vh.type) else "v"
+        forms[op.vh] = Form(factors, "r", run, ((side, None),))
 
 
 def spectral_function(op: Operation, forms: dict[SSAValue, Form]) -> Value | None:
@@ -69,4 +79,8 @@ _RULES: dict[type[Operation], Callable[[FormReader, Operation], Found]] = {
     DotGeneralOp: dot_general_form,
     SumOp: sum_form,
     GateOp: gate_form,
+    AstypeOp: astype_form,
+    ConjOp: conjugate_form,
+    RealOp: real_form,
+    AbsOp: absolute_form,
 }

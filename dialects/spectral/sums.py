@@ -6,6 +6,12 @@ from collections.abc import Callable
 
 from xdsl.ir import Operation, SSAValue
 
+from gradir.dialects.array.complex_parts import (
+    adjoint,
+    conjugated,
+    real_part,
+    times_real,
+)
 from gradir.dialects.array.contraction import MatmulOp
 from gradir.dialects.array.elementwise import splat_of
 from gradir.dialects.array.factorizations import EighOp, SvdOp
@@ -23,6 +29,7 @@ from gradir.dialects.array.slicing import SliceOp
 from gradir.dialects.array.spectral import SpectralOp, SpectralTraceOp
 from gradir.dialects.array.triangular import identity_like
 from gradir.dialects.array.used_columns import picked, put_back
+from gradir.dialects.base.shapes import is_complex_tensor, tensor
 from gradir.dialects.base.value import Value
 from gradir.dialects.building.gate import GateOp, gated
 from gradir.dialects.grad.grad import NoGradOp
@@ -38,7 +45,8 @@ def closed(reader: FormReader, form: Form) -> Value:
     middle = _function_of_matrix(reader, form)
     (_, left), (_, right) = form.legs
     made = middle if left is None else MatmulOp.on(reader.value(left), middle)
-    return made if right is None else MatmulOp.on(made, transposed(reader.value(right)))
+    made = made if right is None else MatmulOp.on(made, transposed(reader.value(right)))
+    return real_part(made) if form.is_real else made
 
 
 def closed_diagonal(reader: FormReader, form: Form) -> Value:
@@ -47,7 +55,8 @@ def closed_diagonal(reader: FormReader, form: Form) -> Value:
     (_, left), (_, right) = form.legs
     made = middle if left is None else MatmulOp.on(reader.value(left), middle)
     other = identity_like(made) if right is None else reader.value(right)
-    return SumOp.on(made * other, axis=[-1])
+    total = SumOp.on(made * other, axis=[-1])
+    return real_part(total) if form.is_real else total
 
 
 def trace(reader: FormReader, form: Form) -> Value:
@@ -55,19 +64,40 @@ def trace(reader: FormReader, form: Form) -> Value:
     middle = _function_of_matrix(reader, form)
     (_, between), _ = form.legs
     inner = identity_like(middle) if between is None else reader.value(between)
-    return SumOp.on(inner * middle, axis=[-2, -1])
+    total = SumOp.on(inner * middle, axis=[-2, -1])
+    return real_part(total) if form.is_real else total
 
 
 def trace_of_values(reader: FormReader, form: Form) -> Value:
     """The sum of numbers of values."""
-    total = _numbers(reader, form, SpectralTraceOp, "")
-    return total if form.scale is None else total * reader.value(form.scale)
+    return _scaled(reader, form, _numbers(reader, form, SpectralTraceOp, ""))
+
+
+def _scaled(reader: FormReader, form: Form, x: Value) -> Value:
+    """x times the scale, one number for each of its matrices."""
+    if form.scale is None:
+        return x
+    scale = reader.value(form.scale)
+    line = BroadcastToOp.on(
+        reshaped(scale, [*scale.shape, *[1] * (len(x.shape) - len(scale.shape))]),
+        type=tensor(x.shape, scale.element),
+    )
+    return x * line if line.type == x.type else times_real(x, line)
 
 
 def _function_of_matrix(reader: FormReader, form: Form) -> Value:
     sides = form.legs[0][0] + form.legs[1][0]
-    made = _numbers(reader, form, SpectralOp, sides)
-    return made if form.scale is None else made * spread(reader.value(form.scale), made)
+    made = _numbers(reader, form, SpectralOp, sides.lower())
+    if sides[0].isupper():
+        made = conjugated(made)
+    return _scaled(reader, form, made)
+
+
+def are_invariant(form: Form) -> bool:
+    """Whether the phases of vectors have no part in a product of two legs."""
+    is_complex = is_complex_tensor(form.factors.op.a.type)
+    (first, _), (second, _) = form.legs
+    return not is_complex or first.isupper() != second.isupper()
 
 
 def _numbers(
@@ -89,9 +119,9 @@ def _of_eigenvalues(
         column = reshaped(number, [*number.shape, 1])
         line = BroadcastToOp.on(column, type=w.type)
         if step == "add":
-            a, w = a + identity_like(a) * spread(number, a), w + line
+            a, w = a + times_real(identity_like(a), spread(number, a)), w + line
         else:
-            a, w = a * spread(number, a), w * line
+            a, w = times_real(a, spread(number, a)), w * line
     w = NoGradOp.on(w)
 
     def start(run: tuple[int, int]) -> Series:
@@ -129,7 +159,7 @@ def _of_singular_values(
     a, u, s, vh = (reader.value(x) for x in (op.a, op.u, op.s, op.vh))
     s = NoGradOp.on(s)
     is_tall = a.shape[-2] >= a.shape[-1]
-    near, vectors = (a, transposed(vh)) if is_tall else (transposed(a), u)
+    near, vectors = (a, adjoint(vh)) if is_tall else (adjoint(a), u)
 
     def start(run: tuple[int, int]) -> Series:
         return root_of_variable(_cut(s, run), COEFFICIENTS)
@@ -138,10 +168,10 @@ def _of_singular_values(
     own = "v" if is_tall else "u"
     for _ in range(len(sides) - sides.count(own)):
         series = quotient(series, root)
-    made = _emitted(form, kind, MatmulOp.on(transposed(near), near), s * s, vectors, series)
+    made = _emitted(form, kind, MatmulOp.on(adjoint(near), near), s * s, vectors, series)
     if sides and sides[0] != own:
         made = MatmulOp.on(near, made)
-    return made if not sides or sides[1] == own else MatmulOp.on(made, transposed(near))
+    return made if not sides or sides[1] == own else MatmulOp.on(made, adjoint(near))
 
 
 def _series(reader: FormReader, form: Form, start: Callable[[tuple[int, int]], Series]) -> Series:

@@ -1,8 +1,9 @@
 """Objects that LLVM has made in an earlier run of the tests, by the text that they are made from.
 
 An object depends on its text, the processor, the tier, LLVM and the module that asks it, and on
-nothing else of gradir: so changes of gradir compile only what they change. A test that asks LLVM itself turns it off with the
-fixture `llvm_alone`, and GRADIR_TEST_OBJECTS=0 for all tests. `make clean` removes the file.
+nothing else of gradir: so changes of gradir compile only what they change. A test that asks LLVM
+itself turns it off with the fixture `llvm_alone`, and GRADIR_TEST_OBJECTS=0 for all tests. `make
+clean` removes the file.
 """
 
 from __future__ import annotations

@@ -10,13 +10,15 @@ from collections.abc import Generator
 from typing import Any
 
 import durations
+import kept_objects
 import pytest
 
-from gradir.runtime import native_call
+from gradir.runtime import llvm, native_call
 
-# IR is made of cycles. By default Python looks for garbage in them after every 700 objects, which
-# was a tenth of the time of the tests.
-gc.set_threshold(20_000)
+# IR is made of cycles. Between tests it is garbage; within them most of it is in use, and Python's
+# looks for garbage, after every 700 objects by default, were a fifth of the time of long programs.
+gc.set_threshold(3_000_000)
+OBJECTS_BETWEEN_TESTS = 1_000_000
 
 # Tests test the compiler; tests of the cache turn it on, in folders of their own. By GRADIR_CACHE=1
 # and a folder in GRADIR_CACHE_DIR, all test code that an earlier run has kept.
@@ -41,8 +43,25 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     # The processes of pytest-xdist hand their reports to the first one, which writes the file.
-    if config.getoption("--write-durations") and not hasattr(config, "workerinput"):
+    if hasattr(config, "workerinput"):
+        return
+    kept_objects.drop_if_large()
+    if config.getoption("--write-durations"):
         config.pluginmanager.register(DurationsWriter())
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _kept_objects() -> Generator[None]:
+    kept = kept_objects.begin()
+    yield
+    if kept is not None:
+        kept_objects.end(kept)
+
+
+@pytest.fixture
+def llvm_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """LLVM compiles all modules, also those that an earlier run has kept."""
+    monkeypatch.setattr(llvm._Worker, "compile", kept_objects.compile_by_llvm)
 
 
 # Before pytest looks at the marks.
@@ -81,6 +100,13 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
     finally:
         item.user_properties.append((CORE_SECONDS, core_seconds() - item.stash[BEGUN]))
         stop_timers()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown() -> Generator[None]:
+    yield
+    if gc.get_count()[0] > OBJECTS_BETWEEN_TESTS:
+        gc.collect(0)
 
 
 def stop_timers() -> None:

@@ -11,7 +11,7 @@ from xdsl.irdl import irdl_op_definition
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.array.comparison import IsinfOp, LogicalAndOp, LogicalOrOp, WhereOp
-from gradir.dialects.array.elementwise import AbsOp, LogOp, SignOp
+from gradir.dialects.array.elementwise import AbsOp, LogOp, SignOp, splat_of
 from gradir.dialects.base import extrema
 from gradir.dialects.base.attributes import Attributes, Types, number
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
@@ -59,11 +59,7 @@ class PowOp(BinaryOp):
         if is_complex(lhs.element):
             return self._complex_vjp(ct, y, lhs, rhs)
         wide, base, exponent = widened(ct), widened(lhs), widened(rhs)
-        # 0 * 0 ** -1 would be nan; the exponent is replaced, so that no inf enters a derivative
-        smallest = _SMALLEST_F64 if base.element == f64 else _SMALLEST_F32
-        vanishes = LogicalAndOp.on(exponent.equal(0), AbsOp.on(base) < smallest)
-        lower = WhereOp.on(vanishes, exponent.full(1), exponent - 1)
-        to_lhs = wide * (exponent * PowOp.on(base, lower))
+        to_lhs = wide * (exponent * PowOp.on(base, _lower(base, exponent)))
         at_zero = LogicalAndOp.on(base.equal(0), exponent >= 0)
         vanishing = LogicalOrOp.on(at_zero, LogicalAndOp.on(base.equal(inf), exponent < 0))
         logarithm = LogOp.on(WhereOp.on(vanishing, base.full(1), base))
@@ -91,6 +87,18 @@ class PowOp(BinaryOp):
         where: Any = np.where
         of_units = np.power(x, where(y < 0, y & 1, y))
         return where((y < 0) & (x != 1) & (x != -1), 0, of_units)
+
+
+def _lower(base: Value, exponent: Value) -> Value:
+    """exponent - 1, and 1 where both are 0: 0 * 0 ** -1 would be nan, and no inf is to enter a
+    derivative."""
+    known = splat_of(exponent.ssa)
+    if isinstance(known, int | float) and known:
+        stored = known if base.element == f64 else float(np.float32(known))
+        return exponent.full(stored - 1)
+    smallest = _SMALLEST_F64 if base.element == f64 else _SMALLEST_F32
+    vanishes = LogicalAndOp.on(exponent.equal(0), AbsOp.on(base) < smallest)
+    return WhereOp.on(vanishes, exponent.full(1), exponent - 1)
 
 
 @irdl_op_definition

@@ -14,6 +14,7 @@ from xdsl.ir import SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
+from gradir.dialects.array.movement import transposed
 from gradir.dialects.base.attributes import Attributes, Types
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
@@ -143,6 +144,28 @@ class ConjOp(_OfComplexOp):
     def simplify(self, x: Value) -> Value | None:
         owner = x.ssa.owner
         return x.emitter.value(owner.x) if isinstance(owner, ConjOp) else None
+
+
+def conjugated(x: Value) -> Value:
+    """The conjugate of complex numbers; real ones as they are."""
+    return ConjOp.on(x) if is_complex_tensor(x.type) else x
+
+
+def adjoint(x: Value) -> Value:
+    """The conjugate transposes of matrices."""
+    return conjugated(transposed(x))
+
+
+def times_real(x: Value, numbers: Value) -> Value:
+    """x times real numbers of its shape."""
+    if not is_complex_tensor(x.type):
+        return x * numbers
+    return ComplexOp.on(RealOp.on(x) * numbers, ImagOp.on(x) * numbers)
+
+
+def real_part(x: Value) -> Value:
+    """The real part of complex numbers; real ones as they are."""
+    return RealOp.on(x) if is_complex_tensor(x.type) else x
 
 
 OPS: tuple[type[TensorOp], ...] = (ComplexOp, RealOp, ImagOp, ConjOp)

@@ -15,6 +15,12 @@ from xdsl.dialects.builtin import f32
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
+from gradir.dialects.array.complex_parts import (
+    adjoint,
+    conjugated,
+    real_part,
+    times_real,
+)
 from gradir.dialects.array.contraction import MatmulOp
 from gradir.dialects.array.elementwise import AbsOp, MaximumOp
 from gradir.dialects.array.movement import BroadcastToOp, reshaped, transposed
@@ -33,7 +39,9 @@ from gradir.dialects.base.shapes import (
     DYNAMIC,
     compatible,
     element_of,
+    is_complex_tensor,
     is_tensor,
+    real_element,
     shape_of,
     tensor,
 )
@@ -50,13 +58,13 @@ def along(x: Value, like: Value, axis: int) -> Value:
 
 
 def symmetric(x: Value) -> Value:
-    """The symmetric part of matrices."""
-    return (x + transposed(x)) * 0.5
+    """The Hermitian part of matrices, of real ones the symmetric part."""
+    return (x + adjoint(x)) * 0.5
 
 
 def _inner(x: Value, y: Value) -> Value:
-    """The inner products of columns."""
-    return SumOp.on(x * y, axis=[-2])
+    """The inner products of columns, x conjugated."""
+    return SumOp.on(conjugated(x) * y, axis=[-2])
 
 
 def _scaled(x: Value, numbers: Value) -> Value:
@@ -93,11 +101,12 @@ def _count(attributes: Attributes, whole: int) -> int:
 
 
 def _require(operands: Types, shapes: Sequence[Sequence[int]], names: str) -> None:
-    """Each operand has a shape behind the leading extents, and the elements of the first."""
+    """Each operand has a shape behind the leading extents, and the elements of the first; lines of
+    numbers are real."""
     batch, element = shape_of(operands[0])[:-2], element_of(operands[0])
     for name, type_, shape in zip(names.split(), operands, shapes, strict=True):
-        wanted = tensor([*batch, *shape], element)
-        is_like = is_tensor(type_) and element_of(type_) == element
+        wanted = tensor([*batch, *shape], element if len(shape) == 2 else real_element(element))
+        is_like = is_tensor(type_) and element_of(type_) == element_of(wanted)
         if not is_like or not compatible(shape_of(type_), shape_of(wanted)):
             raise VerifyException(f"{name} must be {wanted}, got {type_}")
 
@@ -119,17 +128,18 @@ def _gaps(values: Value, own: Value, runs: Runs | None, square: bool) -> Value:
 
 @irdl_op_definition
 class EigenSolveOp(_ColumnsOp):
-    """Columns y_i with (w_i - s) y_i = x_i - v_i v_i^T x_i, orthogonal to v_i.
+    """Columns y_i with (w_i - s) y_i = x_i - v_i v_i^H x_i, orthogonal to v_i.
 
-    s is the symmetric part of a, and w, v = array.eigh(a) are its eigenvalues and eigenvectors: a
+    s is the Hermitian part of a, and w, v = array.eigh(a) are its eigenvalues and eigenvectors: a
     derivative of v_i. i counts the columns of v, all or in the runs of `columns` (start, stop,
     start, ...). y_i is nan where w_i is an eigenvalue twice: where two differ by no more than 4
     epsilons of the larger.
     vjp: z, the solution for ct, to x; to a the symmetric part of z y^T; to w_i -z_i^T y_i; to v_i
-    -z_i v_i^T x_i - y_i v_i^T ct_i
+    -z_i v_i^T x_i - y_i v_i^T ct_i; of complex matrices from and to conjugates
     """
 
     name = "grad.eigen_solve"
+    COMPLEX: ClassVar[bool] = True
 
     a = operand_def()
     x = operand_def()
@@ -139,33 +149,34 @@ class EigenSolveOp(_ColumnsOp):
 
     @classmethod
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
-        _, size = require_square(operands[0])
+        _, size = require_square(operands[0], or_complex=True)
         square = (size, size)
         count = _count(attributes, size)
         _require(operands, [square, (size, count), (size,), square], "a x w v")
         return [operands[1]]
 
     def vjp(self, ct: Value, y: Value, *operands: Value) -> Cotangents:
-        (a, x, w, v), runs = operands, self.runs
-        z = EigenSolveOp.on(a, ct, w, v, columns=self.attributes.get("columns"))
+        (a, x, w, v), runs, g = operands, self.runs, conjugated(ct)
+        z = EigenSolveOp.on(a, g, w, v, columns=self.attributes.get("columns"))
         own = picked(v, runs)
-        value = -_inner(z, y)
-        vector = -_scaled(z, _inner(own, x)) - _scaled(y, _inner(own, ct))
+        value = -real_part(_inner(z, y))
+        vector = -_scaled(z, _inner(x, own)) - _scaled(y, _inner(g, own))
         size = a.shape[-1]
         return [
-            symmetric(MatmulOp.on(z, transposed(y))),
-            z,
+            conjugated(symmetric(MatmulOp.on(z, adjoint(y)))),
+            conjugated(z),
             put_back(value, runs, size),
-            put_back(vector, runs, size),
+            put_back(conjugated(vector), runs, size),
         ]
 
     def decompose(self, a: Value, x: Value, w: Value, v: Value) -> Value:
-        gaps = _gaps(w, picked(identity_like(v), self.runs), self.runs, square=False)
-        return MatmulOp.on(v, gaps * MatmulOp.on(transposed(v), x))
+        own = picked(real_part(identity_like(v)), self.runs)
+        gaps = _gaps(w, own, self.runs, square=False)
+        return MatmulOp.on(v, times_real(MatmulOp.on(adjoint(v), x), gaps))
 
     def numpy(self, a: Any, x: Any, w: Any, v: Any) -> Any:
         gaps = _gaps_of(w, self.places(a.shape[-1]))
-        return v @ (gaps * (np.swapaxes(v, -1, -2) @ x))
+        return v @ (gaps * (np.conj(np.swapaxes(v, -1, -2)) @ x))
 
 
 def _gaps_of(w: Any, places: list[int], square: bool = False) -> Any:
@@ -181,17 +192,19 @@ def _gaps_of(w: Any, places: list[int], square: bool = False) -> Any:
 
 @irdl_op_definition
 class SingularSolveOp(_ColumnsOp):
-    """Columns (y_i, z_i) with s_i y_i - a z_i = p_i and s_i z_i - a^T y_i = q_i.
+    """Columns (y_i, z_i) with s_i y_i - a z_i = p_i and s_i z_i - a^H y_i = q_i.
 
-    y_i is orthogonal to u_i and z_i to v_i, where u, s, v^T = array.svd(a); p_i and q_i are x1_i
+    y_i is orthogonal to u_i and z_i to v_i, where u, s, v^H = array.svd(a); p_i and q_i are x1_i
     and x2_i without their parts along u_i and v_i: derivatives of u_i and v_i. i counts the
     singular values, all or in the runs of `columns` (start, stop, start, ...). Both are nan where
     s_i is a singular value twice: where two differ by no more than 4 epsilons of the larger.
     vjp: r, t, the solution for ct_y and ct_z, to x1 and x2; to a r z^T + y t^T; to s_i
-    -r_i^T y_i - t_i^T z_i; to u_i -r_i u_i^T x1_i - y_i u_i^T ct_y_i, and likewise to v_i
+    -r_i^T y_i - t_i^T z_i; to u_i -r_i u_i^T x1_i - y_i u_i^T ct_y_i, and likewise to v_i; of
+    complex matrices from and to conjugates
     """
 
     name = "grad.singular_solve"
+    COMPLEX: ClassVar[bool] = True
 
     a = operand_def()
     x1 = operand_def()
@@ -204,7 +217,7 @@ class SingularSolveOp(_ColumnsOp):
 
     @classmethod
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
-        _, m, n, least = require_matrices(operands[0])
+        _, m, n, least = require_matrices(operands[0], or_complex=True)
         count = _count(attributes, least)
         shapes = [(m, n), (m, count), (n, count), (m, least), (least,), (least, n)]
         _require(operands, shapes, "a x1 x2 u s vh")
@@ -218,18 +231,19 @@ class SingularSolveOp(_ColumnsOp):
         (a, x1, x2, u, s, vh), (y, z), runs = operands, results, self.runs
         given = [ct if isinstance(ct, Value) else zero(x.type, a.emitter)
                  for ct, x in zip(cts, (y, z), strict=True)]  # fmt: skip
+        given = [conjugated(ct) for ct in given]
         columns = self.attributes.get("columns")
         r, t = SingularSolveOp.all_on(a, *given, u, s, vh, columns=columns)
-        left, right = picked(u, runs), transposed(picked(vh, runs, -2))
-        to_u = -_scaled(r, _inner(left, x1)) - _scaled(y, _inner(left, given[0]))
-        to_v = -_scaled(t, _inner(right, x2)) - _scaled(z, _inner(right, given[1]))
-        least = s.shape[-1]
+        left, right = picked(u, runs), adjoint(picked(vh, runs, -2))
+        to_u = -_scaled(r, _inner(x1, left)) - _scaled(y, _inner(given[0], left))
+        to_v = -_scaled(t, _inner(x2, right)) - _scaled(z, _inner(given[1], right))
+        least, to_s = s.shape[-1], -real_part(_inner(r, y)) - real_part(_inner(t, z))
         return [
-            MatmulOp.on(r, transposed(z)) + MatmulOp.on(y, transposed(t)),
-            r,
-            t,
-            put_back(to_u, runs, least),
-            put_back(-_inner(r, y) - _inner(t, z), runs, least),
+            conjugated(MatmulOp.on(r, adjoint(z)) + MatmulOp.on(y, adjoint(t))),
+            conjugated(r),
+            conjugated(t),
+            put_back(conjugated(to_u), runs, least),
+            put_back(to_s, runs, least),
             put_back(transposed(to_v), runs, least, -2),
         ]
 
@@ -241,15 +255,15 @@ class SingularSolveOp(_ColumnsOp):
         )
         own = picked(identity_like(square), runs)
         gaps = _gaps(s, own, runs, square=True)
-        near, far = along(picked(s, runs), own, -2), along(s, own, -1)
-        v = transposed(vh)
-        p, q = MatmulOp.on(transposed(u), x1), MatmulOp.on(vh, x2)
-        y = MatmulOp.on(u, gaps * (near * p + far * q))
-        z = MatmulOp.on(v, gaps * (far * p + near * q))
+        near, far = gaps * along(picked(s, runs), own, -2), gaps * along(s, own, -1)
+        v = adjoint(vh)
+        p, q = MatmulOp.on(adjoint(u), x1), MatmulOp.on(vh, x2)
+        y = MatmulOp.on(u, times_real(p, near) + times_real(q, far))
+        z = MatmulOp.on(v, times_real(p, far) + times_real(q, near))
         if m != least:
-            y = y + (x1 - MatmulOp.on(u, p)) / along(picked(s, runs), x1, -2)
+            y = y + _over(x1 - MatmulOp.on(u, p), picked(s, runs))
         if n != least:
-            z = z + (x2 - MatmulOp.on(v, q)) / along(picked(s, runs), x2, -2)
+            z = z + _over(x2 - MatmulOp.on(v, q), picked(s, runs))
         return [y, z]
 
     def numpy(self, *arrays: Any) -> Any:
@@ -257,14 +271,20 @@ class SingularSolveOp(_ColumnsOp):
         places = self.places(s.shape[-1])
         gaps = _gaps_of(s, places, square=True)
         near, far = s[..., None, places], s[..., :, None]
-        v = np.swapaxes(vh, -1, -2)
-        p, q = np.swapaxes(u, -1, -2) @ x1, vh @ x2
+        v = np.conj(np.swapaxes(vh, -1, -2))
+        p, q = np.conj(np.swapaxes(u, -1, -2)) @ x1, vh @ x2
         y, z = u @ (gaps * (near * p + far * q)), v @ (gaps * (far * p + near * q))
         if a.shape[-2] != s.shape[-1]:
             y = y + (x1 - u @ p) / near
         if a.shape[-1] != s.shape[-1]:
             z = z + (x2 - v @ q) / near
         return y, z
+
+
+def _over(x: Value, numbers: Value) -> Value:
+    """Columns over a real number each."""
+    line = along(numbers, real_part(x), -2)
+    return times_real(x, 1.0 / line) if is_complex_tensor(x.type) else x / line
 
 
 @irdl_op_definition

@@ -16,18 +16,26 @@ from xdsl.dialects.builtin import f32, f64
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
+from gradir.dialects.array.complex_parts import (
+    ImagOp,
+    adjoint,
+    conjugated,
+    real_part,
+    times_real,
+)
 from gradir.dialects.array.contraction import MatmulOp
 from gradir.dialects.array.creation import FullOp
 from gradir.dialects.array.factor_systems import EigenSolveOp, SingularSolveOp, along, symmetric
 from gradir.dialects.array.movement import transposed
+from gradir.dialects.array.reductions import SumOp
 from gradir.dialects.array.slicing import ConcatOp, SliceOp
 from gradir.dialects.array.triangles import TrilOp
 from gradir.dialects.array.triangular import MatrixOp, require_matrices, require_square, solved
-from gradir.dialects.array.used_columns import Runs, bounds_of, picked, used
+from gradir.dialects.array.used_columns import Runs, bounds_of, parts_of, picked, used
 from gradir.dialects.base.attributes import Attributes, Types, number
 from gradir.dialects.base.interfaces import Cotangents
 from gradir.dialects.base.lazy_numpy import np
-from gradir.dialects.base.shapes import element_of, tensor
+from gradir.dialects.base.shapes import element_of, is_complex_tensor, real_element, tensor
 from gradir.dialects.base.value import Value
 
 
@@ -49,7 +57,12 @@ class FactorOp(MatrixOp, ABC):
     def decompose(self, *operands: Value) -> Sequence[Value]:
         from gradir.dialects.grad.lapack import called
 
-        return called(self, operands)
+        return called(self, [*operands, *self.further(operands[0])])
+
+    def further(self, a: Value) -> Sequence[Value]:
+        """Operands of the host function that the op has as attributes; a has its emitter and type
+        of elements."""
+        return ()
 
 
 def of_each(
@@ -60,7 +73,8 @@ def of_each(
     try:
         return tuple(meaning(a))
     except np.linalg.LinAlgError:
-        made = tuple(np.empty((*batch, *shape), a.dtype) for shape in shapes)
+        kind = a.real.dtype
+        made = tuple(np.empty((*batch, *s), a.dtype if len(s) == 2 else kind) for s in shapes)
         for place in np.ndindex(*batch):
             try:
                 found = meaning(a[place])
@@ -77,8 +91,14 @@ def of_each(
 def _weighted(left: Value, numbers: Value, right: Value, runs: Runs | None) -> Value:
     """left diag(numbers) right, of the runs of columns of `left` and rows of `right`."""
     columns = picked(left, runs)
-    scaled = columns * along(picked(numbers, runs), columns, -2)
+    line = along(picked(numbers, runs), real_part(columns), -2)
+    scaled = times_real(columns, line)
     return MatmulOp.on(scaled, picked(right, runs, -2))
+
+
+def _sums(left: Value, numbers: Value, right: Value) -> list[Value]:
+    """`_weighted` for each part of a cotangent: each may be the slope of a function of values."""
+    return [_weighted(left, x, right, used([x], [-1])) for x in parts_of(numbers)]
 
 
 def _sum(parts: Sequence[Value | None]) -> Value | None:
@@ -94,22 +114,26 @@ def _known(cotangents: Cotangents) -> list[Value | None]:
 class EighOp(FactorOp):
     """Eigenvalues w, ascending, and orthonormal eigenvectors, the columns of v: s v = v diag(w).
 
-    s is the symmetric part (a + a^T) / 2 of a. LAPACK chooses the signs of the columns.
+    s is the Hermitian part (a + a^H) / 2 of a, for real a the symmetric one; w is real. LAPACK
+    chooses the signs, or phases, of the columns.
     vjp: the symmetric part of v diag(ct_w) v^T + y v^T, y = v (f * (v^T ct_v)), f_ij =
     1 / (w_j - w_i) and 0 on the diagonal (Giles, "An extended collection of matrix derivative
-    results", 2008): grad.eigen_solve, for the columns of v that the program reads alone
+    results", 2008): grad.eigen_solve, for the columns of v that the program reads alone; of complex
+    matrices with adjoints, from and to conjugates, in the gauge where v_i^H dv_i is 0
     """
 
     name = "array.eigh"
+    COMPLEX: ClassVar[bool] = True
     CALLEE: ClassVar[str] = "lapack.eigh"
+    GIVES_VECTORS: ClassVar[bool] = True
 
     w = result_def()
     v = result_def()
 
     @classmethod
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
-        batch, size = require_square(operands[0])
-        return [tensor([*batch, size], element_of(operands[0])), operands[0]]
+        batch, size = require_square(operands[0], or_complex=True)
+        return [tensor([*batch, size], real_element(element_of(operands[0]))), operands[0]]
 
     def vjp_all(
         self, cts: Cotangents, results: Sequence[Value], operands: Sequence[Value]
@@ -117,19 +141,20 @@ class EighOp(FactorOp):
         (w_ct, v_ct), (w, v), [a] = _known(cts), results, operands
         parts: list[Value | None] = []
         if w_ct is not None:
-            parts.append(_weighted(v, w_ct, transposed(v), used([w_ct], [-1])))
+            parts += _sums(v, w_ct, adjoint(v))
         if v_ct is not None:
             runs = used([v_ct], [-1])
-            y = EigenSolveOp.on(a, picked(v_ct, runs), w, v, columns=bounds_of(runs))
-            parts.append(MatmulOp.on(y, transposed(picked(v, runs))))
+            g = conjugated(picked(v_ct, runs))
+            y = EigenSolveOp.on(a, g, w, v, columns=bounds_of(runs))
+            parts.append(MatmulOp.on(y, adjoint(picked(v, runs))))
         whole = _sum(parts)
-        return [None if whole is None else symmetric(whole)]
+        return [None if whole is None else conjugated(symmetric(whole))]
 
     @staticmethod
     def factors(*arrays: Any) -> tuple[Any, ...]:
         [a] = arrays
         n = a.shape[-1]
-        symmetric = (a + np.swapaxes(a, -1, -2)) * np.asarray(0.5, a.dtype)
+        symmetric = (a + np.conj(np.swapaxes(a, -1, -2))) * np.asarray(0.5, a.dtype)
         return of_each(symmetric, [(n,), (n, n)], np.linalg.eigh)
 
 
@@ -137,14 +162,17 @@ class EighOp(FactorOp):
 class SvdOp(FactorOp):
     """Singular values s, descending, of a = u diag(s) vh; u and vh have min(rows, columns) vectors.
 
-    LAPACK chooses the signs of the pairs of vectors.
+    LAPACK chooses the signs, or phases, of the pairs of vectors.
     vjp: u diag(ct_s) vh + y vh + u z^T; y and z solve the systems of grad.singular_solve for ct_u
     and ct_vh^T, of the vectors that the program reads alone (Townsend, "Differentiating the
-    singular value decomposition", 2016, by columns)
+    singular value decomposition", 2016, by columns); of complex matrices with adjoints, from and to
+    conjugates, and with u diag(i g / (2 s)) vh, g the imaginary part of u_i^H ct_u_i - v_i^H ct_v_i
     """
 
     name = "array.svd"
+    COMPLEX: ClassVar[bool] = True
     CALLEE: ClassVar[str] = "lapack.svd"
+    GIVES_VECTORS: ClassVar[bool] = True
 
     u = result_def()
     s = result_def()
@@ -152,9 +180,13 @@ class SvdOp(FactorOp):
 
     @classmethod
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
-        batch, rows, columns, least = require_matrices(operands[0])
-        shapes = [*batch, rows, least], [*batch, least], [*batch, least, columns]
-        return [tensor(shape, element_of(operands[0])) for shape in shapes]
+        batch, rows, columns, least = require_matrices(operands[0], or_complex=True)
+        element = element_of(operands[0])
+        return [
+            tensor([*batch, rows, least], element),
+            tensor([*batch, least], real_element(element)),
+            tensor([*batch, least, columns], element),
+        ]
 
     def vjp_all(
         self, cts: Cotangents, results: Sequence[Value], operands: Sequence[Value]
@@ -175,16 +207,29 @@ def singular_vjp(cts: Cotangents, factors: Sequence[Value], a: Value) -> Value |
     (u_ct, s_ct, vh_ct), (u, s, vh) = _known(cts), factors
     parts: list[Value | None] = []
     if s_ct is not None:
-        parts.append(_weighted(u, s_ct, vh, used([s_ct], [-1])))
+        parts += _sums(u, s_ct, vh)
     if u_ct is not None or vh_ct is not None:
         runs = used([u_ct, vh_ct], [-1, -2])
         left, right = picked(u, runs), picked(vh, runs, -2)
-        x1 = left.full(0.0) if u_ct is None else picked(u_ct, runs)
+        x1 = left.full(0.0) if u_ct is None else conjugated(picked(u_ct, runs))
         x2 = right.full(0.0) if vh_ct is None else picked(vh_ct, runs, -2)
+        x2 = transposed(x2)
         columns = bounds_of(runs)
-        y, z = SingularSolveOp.all_on(a, x1, transposed(x2), u, s, vh, columns=columns)
-        parts += [MatmulOp.on(y, right), MatmulOp.on(left, transposed(z))]
-    return _sum(parts)
+        y, z = SingularSolveOp.all_on(a, x1, x2, u, s, vh, columns=columns)
+        parts += [MatmulOp.on(y, right), MatmulOp.on(left, adjoint(z))]
+        if is_complex_tensor(a.type):
+            parts.append(_of_phases(left, picked(s, runs), right, x1, x2))
+    whole = _sum(parts)
+    return None if whole is None else conjugated(whole)
+
+
+def _of_phases(u: Value, s: Value, vh: Value, x1: Value, x2: Value) -> Value:
+    """What the phase between u_i and v_i adds."""
+    left = SumOp.on(conjugated(u) * x1, axis=[-2])
+    turned = left - SumOp.on(transposed(vh) * x2, axis=[-2])
+    line = along(ImagOp.on(turned) / (s * 2.0), real_part(u), -2)
+    turning = times_real(u, line)
+    return MatmulOp.on(turning * turning.full(1j), vh)
 
 
 @irdl_op_definition
@@ -262,10 +307,11 @@ class PinvOp(FactorOp):
     rcond: by default the larger extent times the epsilon of the type.
     vjp: -y^T ct y^T + (1 - a y) ct^T y y^T + y^T y ct^T (1 - y a), for matrices of a constant rank
     (Golub & Pereyra, "The differentiation of pseudo-inverses and nonlinear least squares problems
-    whose variables separate", 1973)
+    whose variables separate", 1973); of complex ones with adjoints, from and to conjugates
     """
 
     name = "array.pinv"
+    COMPLEX: ClassVar[bool] = True
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("rcond",)
     CALLEE: ClassVar[str] = "lapack.pinv"
 
@@ -273,29 +319,29 @@ class PinvOp(FactorOp):
 
     @classmethod
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
-        batch, rows, columns, _ = require_matrices(operands[0])
+        batch, rows, columns, _ = require_matrices(operands[0], or_complex=True)
         if not number(attributes, "rcond", 0.0) >= 0:
             raise VerifyException("rcond must not be negative")
         return [tensor([*batch, columns, rows], element_of(operands[0]))]
 
     def rcond_of(self, a: Any) -> float:
         """rcond, for a matrix with a shape and an epsilon."""
-        epsilon = 2.0**-23 if a.element == f32 else 2.0**-52
+        epsilon = 2.0**-23 if real_element(a.element) == f32 else 2.0**-52
         return number(self.attributes, "rcond", max(1, *a.shape[-2:]) * epsilon)
 
     def vjp(self, ct: Value, y: Value, a: Value) -> Cotangents:
-        turned, back = transposed(y), transposed(ct)
-        first = -MatmulOp.on(MatmulOp.on(turned, ct), turned)
+        turned, g = adjoint(y), conjugated(ct)
+        back = adjoint(g)
+        first = -MatmulOp.on(MatmulOp.on(turned, g), turned)
         left = back - MatmulOp.on(a, MatmulOp.on(y, back))
         second = MatmulOp.on(left, MatmulOp.on(y, turned))
         right = back - MatmulOp.on(MatmulOp.on(back, y), a)
         third = MatmulOp.on(MatmulOp.on(turned, y), right)
-        return [first + second + third]
+        return [conjugated(first + second + third)]
 
-    def decompose(self, *operands: Value) -> Sequence[Value]:
-        [a] = operands
+    def further(self, a: Value) -> Sequence[Value]:
         rcond = a.emitter.insert(FullOp.fill(self.rcond_of(a), tensor([], f64))).results[0]
-        return super().decompose(a, a.emitter.value(rcond))
+        return [a.emitter.value(rcond)]
 
     def numpy(self, *arrays: Any) -> Any:
         [a] = arrays
@@ -306,7 +352,7 @@ class PinvOp(FactorOp):
     def factors(*arrays: Any) -> tuple[Any, ...]:
         a, rcond = arrays
         m, n = a.shape[-2:]
-        rcond = a.dtype.type(rcond)
+        rcond = a.real.dtype.type(rcond)
         return of_each(a, [(n, m)], lambda x: [np.linalg.pinv(x, rcond=rcond)])
 
 

@@ -31,6 +31,8 @@ _MOST_OPS = 100
 _MOST_ELEMENTS = 1 << 20
 _MOST_WRITTEN = 1 << 12
 """The elements of a constant that is made."""
+_VARIES = "gradir varies"
+"""The attribute of a value that was found to be no constant."""
 
 
 def are_true(bools: SSAValue, deep: int = _DEEPEST) -> bool:
@@ -125,7 +127,10 @@ def constant_of(value: SSAValue) -> Any:
 
 
 def _constant_ops(value: SSAValue) -> list[TensorOp] | None:
-    """The ops that make a constant, in an order in which they can run; None if it is none."""
+    """The ops that make a constant, in an order in which they can run; None if it is none.
+
+    A value that is none is marked: the next search comes to it from its uses.
+    """
     stack: list[SSAValue | TensorOp] = [value]
     order, seen = list[TensorOp](), set[SSAValue]()
     while stack:
@@ -134,7 +139,10 @@ def _constant_ops(value: SSAValue) -> list[TensorOp] | None:
             order.append(item)
         elif item not in seen:
             op = item.owner
-            if len(seen) == _MOST_OPS or not (_is_small(item) and _is_read_through(op)):
+            if _VARIES in vars(item) or not (_is_read_through(op) and _is_small(item)):
+                vars(item)[_VARIES] = vars(value)[_VARIES] = True
+                return None
+            if len(seen) == _MOST_OPS:
                 return None
             seen.add(item)
             stack += [op, *op.operands]

@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
+from gradir.dialects.array.complex_parts import ComplexOp, ImagOp, RealOp
 from gradir.dialects.array.contraction import MatmulOp
 from gradir.dialects.array.elementwise import AbsOp, LogOp, SignOp
 from gradir.dialects.array.indexing import TakeAlongAxisOp
@@ -32,7 +33,13 @@ from gradir.dialects.array.triangular import (
 from gradir.dialects.base.attributes import Attributes, Types, flag
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
-from gradir.dialects.base.shapes import element_of, tensor
+from gradir.dialects.base.shapes import (
+    element_of,
+    is_complex_tensor,
+    real_element,
+    shape_of,
+    tensor,
+)
 from gradir.dialects.base.value import Emitter, Value
 
 
@@ -252,17 +259,21 @@ class DetOp(OneMatrixOp):
     """The determinant of a, 1 of an empty matrix.
 
     vjp: ct times the cofactors of a (grad.cofactor), at singular matrices too; so is the second
-    derivative. A third one needs the inverse: at a singular matrix it is nan or inf
+    derivative. A third one needs the inverse, as all of complex matrices do: at a singular matrix
+    it is nan or inf
     """
 
     name = "array.det"
+    COMPLEX: ClassVar[bool] = True
 
     @classmethod
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
-        batch, _ = require_square(operands[0])
+        batch, _ = require_square(operands[0], or_complex=True)
         return [tensor(batch, element_of(operands[0]))]
 
     def vjp(self, ct: Value, y: Value, a: Value) -> Cotangents:
+        if is_complex_tensor(a.type):
+            return [spread(ct * y, a) * transposed(InvOp.on(a))]
         from gradir.dialects.array.cofactors import CofactorOp
 
         return [spread(ct, a) * CofactorOp.on(a)]
@@ -279,22 +290,27 @@ class DetOp(OneMatrixOp):
 class SlogdetOp(OneMatrixOp):
     """The sign of the determinant (0 where it is 0), and the logarithm of its size (then -inf).
 
-    vjp: ct of the logarithm times the transposed inverse of a; none through the sign
+    vjp: ct of the logarithm times the transposed inverse of a; none through the sign of a real
+    determinant; through the sign y of a complex one i imag(y ct) times the transposed inverse
     """
 
     name = "array.slogdet"
+    COMPLEX: ClassVar[bool] = True
 
     sign = result_def()
     y = result_def()
 
     @classmethod
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
-        return [*DetOp.infer_types(operands, attributes)] * 2
+        [sign] = DetOp.infer_types(operands, attributes)
+        return [sign, tensor(shape_of(sign), real_element(element_of(sign)))]
 
     def vjp_all(
         self, cts: Cotangents, results: Sequence[Value], operands: Sequence[Value]
     ) -> Cotangents:
         [a], ct = operands, cts[1]
+        if is_complex_tensor(a.type):
+            return [_complex_slogdet_vjp(cts, results[0], a)]
         return [None if ct is None else spread(ct, a) * transposed(InvOp.on(a))]
 
     def decompose(self, a: Value) -> Sequence[Value]:
@@ -305,6 +321,15 @@ class SlogdetOp(OneMatrixOp):
 
     def numpy(self, a: Any) -> Any:
         return tuple(np.linalg.slogdet(a))
+
+
+def _complex_slogdet_vjp(cts: Cotangents, sign: Value, a: Value) -> Value | None:
+    sign_ct, ct = cts
+    if sign_ct is None and ct is None:
+        return None
+    size = ct if isinstance(ct, Value) else RealOp.on(sign).full(0.0)
+    turn = ImagOp.on(sign * sign_ct) if isinstance(sign_ct, Value) else size.full(0.0)
+    return spread(ComplexOp.on(size, turn), a) * transposed(InvOp.on(a))
 
 
 OPS: tuple[type[TensorOp], ...] = (SolveOp, InvOp, DetOp, SlogdetOp)

@@ -12,6 +12,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from gradir.dialects.array.complex_parts import adjoint, conjugated
 from gradir.dialects.array.contraction import MatmulOp
 from gradir.dialects.array.lines import entries_reached
 from gradir.dialects.array.matrix_programs import TriangularSolve, emit_cholesky
@@ -27,6 +28,7 @@ from gradir.dialects.base.shapes import (
     c128,
     compatible,
     element_of,
+    is_complex_tensor,
     is_tensor,
     shape_of,
     tensor,
@@ -66,9 +68,10 @@ def require_square(type_: Attribute, or_complex: bool = False) -> tuple[list[int
     return list(shape[:-2]), shape[-1] if shape[-2] == DYNAMIC else shape[-2]
 
 
-def require_matrices(type_: Attribute) -> tuple[list[int], int, int, int]:
+def require_matrices(type_: Attribute, or_complex: bool = False) -> tuple[list[int], int, int, int]:
     """Leading extents of matrices, rows, columns, the smaller; VerifyException for others."""
-    if not is_tensor(type_) or element_of(type_) not in (f32, f64):
+    taken = (f32, f64, c64, c128) if or_complex else (f32, f64)
+    if not is_tensor(type_) or element_of(type_) not in taken:
         raise VerifyException(
             f"elements must be f32 or f64, got {type_}; convert with array.astype"
         )
@@ -192,14 +195,16 @@ def substituted(a: Any, right: Any, way: TriangularSolve) -> Any:
 
 @irdl_op_definition
 class CholeskyOp(MatrixOp):
-    """The lower triangular y with y y^T = s, where s is the symmetric part (a + a^T) / 2 of a.
+    """The lower triangular y with y y^H = s, where s is the Hermitian part (a + a^H) / 2 of a.
 
     Where s is not positive definite, the lower triangle of y is nan. Zeros are above the diagonal.
-    vjp: the symmetric part of y^-T p y^-1, p the lower triangle of y^T ct with its diagonal halved
-    (Murray, "Differentiation of the Cholesky decomposition", 2016)
+    vjp: of real matrices the symmetric part of y^-T p y^-1, p the lower triangle of y^T ct with its
+    diagonal halved (Murray, "Differentiation of the Cholesky decomposition", 2016); of complex ones
+    with adjoints, from and to conjugates
     """
 
     name = "array.cholesky"
+    COMPLEX: ClassVar[bool] = True
     SAME_TYPE: ClassVar[bool] = True
 
     a = operand_def()
@@ -207,10 +212,12 @@ class CholeskyOp(MatrixOp):
 
     @classmethod
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
-        require_square(operands[0])
+        require_square(operands[0], or_complex=True)
         return [operands[0]]
 
     def vjp(self, ct: Value, y: Value, a: Value) -> Cotangents:
+        if is_complex_tensor(y.type):
+            return [_complex_cholesky_vjp(ct, y)]
         products = MatmulOp.on(transposed(y), ct)
         inner = (TrilOp.on(products) + TrilOp.on(products, k=-1)) * 0.5
         left = solved(y, inner, lower=True, transpose=True)
@@ -221,7 +228,7 @@ class CholeskyOp(MatrixOp):
         return [emit_cholesky(emitter, operands[0])]
 
     def numpy(self, a: Any) -> Any:
-        symmetric = (a + np.swapaxes(a, -1, -2)) * np.asarray(0.5, a.dtype)
+        symmetric = (a + np.conj(np.swapaxes(a, -1, -2))) * np.asarray(0.5, a.dtype)
         result = np.zeros_like(symmetric)
         for place in np.ndindex(*a.shape[:-2]):
             try:
@@ -229,6 +236,17 @@ class CholeskyOp(MatrixOp):
             except np.linalg.LinAlgError:
                 result[place] = np.tril(np.full(a.shape[-2:], np.nan))
         return result
+
+
+def _complex_cholesky_vjp(ct: Value, y: Value) -> Value:
+    from gradir.dialects.array.linear_systems import SolveOp
+
+    products = MatmulOp.on(adjoint(y), conjugated(ct))
+    inner = (TrilOp.on(products) + TrilOp.on(products, k=-1)) * 0.5
+    back = adjoint(y)
+    left = SolveOp.on(back, inner)
+    whole = SolveOp.on(back, adjoint(left))
+    return conjugated((whole + adjoint(whole)) * 0.5)
 
 
 OPS: tuple[type[TensorOp], ...] = (CholeskyOp, TriangularSolveOp)

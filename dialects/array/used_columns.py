@@ -38,6 +38,16 @@ def used(cotangents: Sequence[Value | None], axes: Sequence[int]) -> Runs | None
     return [(runs[0][0], runs[-1][1])] if len(runs) > _MOST else runs or None
 
 
+def parts_of(ct: Value) -> list[Value]:
+    """The contributions to a cotangent; itself of more than a few."""
+    from gradir.dialects.grad.grad import AccumulateOp
+
+    owner = ct.ssa.owner
+    if isinstance(owner, AccumulateOp) and len(owner.operands) <= _MOST:
+        return [ct.emitter.value(x) for x in owner.operands]
+    return [ct]
+
+
 def _runs(x: SSAValue, axis: int) -> Runs | None:
     from gradir.dialects.grad.grad import AccumulateOp, ZeroOp
 
@@ -83,12 +93,27 @@ def picked(x: Value, runs: Runs | None, axis: int = -1) -> Value:
     if runs is None:
         return x
     axis %= len(x.shape)
+    inside = _inside(x, runs, axis)
+    if inside is not None:
+        return inside
     parts: list[Value] = []
     for first, last in runs:
         start, stop = [0] * len(x.shape), [*x.shape]
         start[axis], stop[axis] = first, last
         parts.append(SliceOp.on(x, start=start, stop=stop))
     return parts[0] if len(parts) == 1 else ConcatOp.on(*parts, axis=axis)
+
+
+def _inside(x: Value, runs: Runs, axis: int) -> Value | None:
+    """What zeros were put around, where it is all that is asked for."""
+    pad = x.ssa.owner
+    if len(runs) != 1 or not isinstance(pad, PadOp) or pad.mode != "constant":
+        return None
+    inner = x.emitter.value(pad.operands[0])
+    [(first, last)] = runs
+    low = [first if d == axis else 0 for d in range(len(x.shape))]
+    is_all = pad.low == low and inner.shape[axis] == last - first
+    return inner if is_all and inner.shape[:axis] == x.shape[:axis] else None
 
 
 def put_back(x: Value, runs: Runs | None, extent: int, axis: int = -1) -> Value:

@@ -80,6 +80,9 @@ class TensorOp(IRDLOperation, ABC):
     # The result is read off the operand, which is as large or smaller, at little cost: derivatives
     # keep the operand alone.
     IS_READ_OFF: ClassVar[bool] = False
+    # Results are vectors that can be chosen in many ways where their values are equal: sums over
+    # them become functions of the matrix before they are differentiated.
+    GIVES_VECTORS: ClassVar[bool] = False
     # Results that get no cotangent, and that only derivatives read: frontends do not return them.
     HIDDEN: ClassVar[tuple[int, ...]] = ()
     # Bools that cost more to compute than to pack: derivatives keep them as bits.

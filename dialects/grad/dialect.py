@@ -12,6 +12,7 @@ from gradir.dialects.array import (
     polar,
     polynomial,
     scans,
+    spectral,
     sylvester,
 )
 from gradir.dialects.array.gamma import PolygammaOp
@@ -60,6 +61,7 @@ OPS: tuple[type[TensorOp], ...] = (
     *factor_systems.GRAD_OPS,
     *polar.GRAD_OPS,
     *polynomial.GRAD_OPS,
+    *spectral.GRAD_OPS,
     *sylvester.GRAD_OPS,
 )
 

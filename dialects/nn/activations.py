@@ -11,6 +11,11 @@ from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.array.elementwise import AbsOp, ExpOp, Log1pOp
 from gradir.dialects.array.reductions import narrowed, widened
+from gradir.dialects.array.series import (
+    register_series,
+    series_of_sigmoid,
+    series_of_softplus,
+)
 from gradir.dialects.base import extrema
 from gradir.dialects.base.attributes import Attributes, Types, number, text
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
@@ -285,6 +290,9 @@ class LogSoftmaxOp(SoftOp):
         with np.errstate(invalid="ignore"):
             return numpy_log_softmax(x, self.axis)
 
+
+register_series(SigmoidOp, series_of_sigmoid)
+register_series(SoftplusOp, series_of_softplus)
 
 OPS: tuple[type[TensorOp], ...] = (
     ReluOp, SigmoidOp, SiluOp, GeluOp, MishOp, SoftplusOp, LogsigmoidOp, SoftsignOp, SoftmaxOp,

@@ -44,6 +44,7 @@ from gradir.dialects.base.value import Emitter, Value
 from gradir.dialects.building.gate import GateOp
 from gradir.dialects.building.pairs import Made, Operands, PairRule
 from gradir.dialects.grad import accumulation, grad, join, tape
+from gradir.dialects.grad.lapack import COMPLEX, called_on_planes
 from gradir.dialects.planes import arithmetic as p
 from gradir.dialects.planes import functions
 from gradir.dialects.planes.arithmetic import Planes, plane_type
@@ -163,6 +164,11 @@ def _solution(op: linear_systems.SolveOp, e: Emitter, operands: Operands) -> Mad
     halves = (part(found, row, k * size, (k + 1) * size) for k in range(2))
     first, second = (reshaped(half, right[0].shape) for half in halves)
     return first, second
+
+
+def _factors(op: Operation, e: Emitter, operands: Operands) -> Made:
+    """LAPACK's, by a host call."""
+    return called_on_planes(op, *operands[0])
 
 
 # Facts and parts.
@@ -305,6 +311,7 @@ _RULES: dict[type[Operation], PairRule] = {
     dot_general.DotGeneralOp: _bilinear,
     statistics.ProdOp: _product_of_elements,
     linear_systems.SolveOp: _solution,
+    **dict.fromkeys(COMPLEX, _factors),
     comparison.EqualOp: _comparison(comparison.EqualOp, p.both),
     comparison.NotEqualOp: _comparison(comparison.NotEqualOp, p.either),
     comparison.IsnanOp: _fact(comparison.IsnanOp.on, p.either),

@@ -5,12 +5,29 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import suppress
+from functools import wraps
 from typing import Generic, TypeVar
 
 from gradir.forking import RenewedLock, short_lock
 
 KeyT = TypeVar("KeyT", bound=Hashable)
 MadeT = TypeVar("MadeT")
+
+
+def made_once(make: Callable[[], MadeT]) -> Callable[[], MadeT]:
+    """A function without arguments whose first value is kept, and given to all callers.
+
+    Where several threads make one at once, the others are dropped before anybody has them:
+    functools.cache gives each thread its own, and keeps the last one alone.
+    """
+    made: dict[None, MadeT] = {}
+
+    @wraps(make)
+    def find() -> MadeT:
+        return made[None] if made else made.setdefault(None, make())
+
+    return find
+
 
 # guards the order of use in all stores that are bounded
 _ordering = short_lock()

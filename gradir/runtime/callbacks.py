@@ -8,9 +8,9 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-from functools import cache
 from typing import Any, cast
 
+from gradir.cache.memory import made_once
 from gradir.codegen.text import callback_functions as text
 from gradir.codegen.text.table import TABLE_RAISED
 from gradir.runtime import jit
@@ -34,7 +34,7 @@ def callback_address(symbol: str) -> int:
     return _code().addresses[symbol]
 
 
-@cache
+@made_once
 def _code() -> jit.LoadedCode:
     data = fixed_object(text.callback_functions())
     symbols = {name: _python_function(name) for name in text.PYTHON_FUNCTIONS}

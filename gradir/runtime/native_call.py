@@ -16,6 +16,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from gradir.cache.memory import made_once
 from gradir.codegen.driver import call_function as numbers
 from gradir.codegen.driver import call_text as text
 from gradir.codegen.driver.tree_call import TREE_ENTRY, tree_call
@@ -161,7 +162,7 @@ def _definition(entry: str) -> _MethodDefinition | None:
     return _MethodDefinition(entry.encode(), code.addresses[entry], FASTCALL, None)
 
 
-@cache
+@made_once
 def _code() -> jit.LoadedCode:
     symbols = {name: id(thing) for name, thing in text.OBJECTS.items()}
     symbols |= {name: _python_function(name) for name in text.PYTHON_FUNCTIONS}

@@ -18,6 +18,7 @@ from gradir.passes.cleanup.dead_code import blocks_inside_out
 from gradir.passes.cleanup.decompose import decompose_block, is_taken_apart, taken_apart
 from gradir.passes.cleanup.inline import inline_call, inline_calls
 from gradir.passes.differentiate.program import ModuleFunctions
+from gradir.passes.gradient.spectral_functions import gives_vectors, recognize_spectral_functions
 from gradir.passes.recompute.outline_checkpoints import has_markers, outline_checkpoints
 from gradir.passes.rules.custom_vjp import self_calling_function
 
@@ -43,6 +44,7 @@ def prepared(module: ModuleOp, function: str, flat: bool) -> tuple[ModuleFunctio
         copies.append(copy)
         outline_checkpoints(copy)
         for block in blocks_inside_out(copy):
+            recognize_spectral_functions(block)
             decompose_block(block, taken_apart)
     _inline_effects(program, copies)
     source = functions[function]
@@ -68,7 +70,9 @@ def _unprepared(functions: dict[str, FuncOp], name: str, anyway: bool) -> list[F
 
 
 def _needs_work(function: FuncOp) -> bool:
-    if has_markers(function) or any(map(is_taken_apart, function.walk())):
+    if has_markers(function):
+        return True
+    if any(is_taken_apart(op) or gives_vectors(op) for op in function.walk()):
         return True
     return any(isinstance(op, CheckpointOp) and any(calls_in(op)) for op in function.walk())
 

@@ -129,3 +129,25 @@ def test_results_of_scipys_functions_are_jaxs_arrays() -> None:
     assert isinstance(jax.scipy.stats.norm.cdf(np.ones(2)), jax.Array)
     with pytest.raises(ArgumentError, match="variance_scaling: expected mode one of fan_in, "):
         jax.nn.initializers.variance_scaling(1.0, "fan", "normal")
+
+
+def test_numbers_of_elements_that_are_given() -> None:
+    x = jnp.array([3.0, 0.0, 3.0, 1.0])
+    np.testing.assert_array_equal(jnp.nonzero(x, size=4, fill_value=-1)[0], [0, 2, 3, -1])
+    np.testing.assert_array_equal(jax.jit(lambda x: jnp.where(x > 2, size=1)[0])(x), [0])
+    np.testing.assert_array_equal(jnp.argwhere(x.reshape(2, 2), size=2), [[0, 0], [1, 0]])
+    values, counts = jnp.unique(x, return_counts=True, size=4)
+    np.testing.assert_array_equal(values, [0, 1, 3, 0])
+    np.testing.assert_array_equal(counts, [1, 1, 2, 0])
+    with pytest.raises(NotImplementedError, match="without axis="):
+        jnp.unique(x, axis=0, size=2)
+
+
+def test_segments_and_devices() -> None:
+    sums = jax.ops.segment_sum(np.arange(4.0), np.array([0, 0, 2, 2]), 3, indices_are_sorted=True)
+    np.testing.assert_array_equal(sums, [1, 0, 5])
+    [device] = jax.devices()
+    assert device == device.platform == jax.default_backend() == "cpu"
+    np.testing.assert_array_equal(lax.reduce(np.ones((2, 3)), 1.0, lax.add, (1,)), [4, 4])
+    x = jnp.arange(3.0)
+    np.testing.assert_array_equal(x.at[1:].apply(lambda y: y * y), [0, 1, 4])

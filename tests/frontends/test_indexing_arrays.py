@@ -113,3 +113,12 @@ def test_methods_and_attributes():
     for found, wanted in zip(gradir.jit(call_eager)(x), call_eager(x), strict=True):
         np.testing.assert_allclose(found, wanted, rtol=1e-6 if found.dtype == "f4" else 1e-12)
         assert found.dtype == np.asarray(wanted).dtype
+
+
+def test_tuples_in_a_key_list_places() -> None:
+    x = np.arange(64.0).reshape(4, 4, 4)
+    several, one = gradir.jit(lambda x: (x[(0, 1, 0), (3, 3, 2)], x[:, (0, 1), ::2]))(x)
+    np.testing.assert_array_equal(several, x[(0, 1, 0), (3, 3, 2)])
+    np.testing.assert_array_equal(one, x[:, (0, 1), ::2])
+    slope = gradir.grad(lambda x: x[(0, 0), (3, 3)].sum())(x)
+    assert slope.sum() == 8 and (slope[0, 3] == 2).all()

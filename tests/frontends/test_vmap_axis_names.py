@@ -180,3 +180,10 @@ def test_wrong_arguments() -> None:
         gradir.vmap(gnp.sin, axis_size=3)(X)
     with pytest.raises(TraceError, match="an axis with a name must have a known number of rows"):
         gradir.vmap(gnp.sin, axis_name="i")(X[:0])
+
+
+def test_a_name_that_is_no_axis() -> None:
+    for function in (lambda x: comm.psum(x, "typo"), lambda x: x * comm.axis_index("typo")):
+        with pytest.raises(TraceError, match="expected an axis of these rows, i, got 'typo'"):
+            gradir.vmap(function, axis_name="i")(X)
+    np.testing.assert_array_equal(gradir.vmap(lambda x: comm.psum(x), axis_name="i")(X), X)

@@ -46,18 +46,28 @@ def with_policy(text: str, kind: str, number: int | None) -> Module:
     return gradir.parse(str(module))
 
 
+def by_policy(name: str, kind: str, number: int | None) -> tuple[Any, ...]:
+    """The results and gradients of a program by a policy, by the interpreter."""
+    module = with_policy(PROGRAMS[name].text, kind, number).gradient("f", mode="vjp")
+    return gradir.interpret(module, "f_vjp", *PROGRAMS[name].arguments(), cotangent(name))
+
+
+@cache
+def cotangent(name: str) -> Any:
+    case = PROGRAMS[name]
+    return np.ones_like(gradir.interpret(gradir.parse(case.text), "f", *case.arguments())[0])
+
+
+@cache
+def by_store_all(name: str) -> tuple[Any, ...]:
+    return by_policy(name, "store_all", None)
+
+
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda p: f"{p[0]}_{p[1]}")
 @pytest.mark.parametrize("name", LOOPS)
 def test_bits(name: str, policy: tuple[str, int]) -> None:
     """Results and gradients are as by store_all, bit for bit."""
-    case = PROGRAMS[name]
-    arguments = case.arguments()
-    ct = np.ones_like(gradir.interpret(gradir.parse(case.text), "f", *arguments)[0])
-    found: list[tuple[Any, ...]] = []
-    for kind, number in (("store_all", None), policy):
-        module = with_policy(case.text, kind, number).gradient("f", mode="vjp")
-        found.append(gradir.interpret(module, "f_vjp", *arguments, ct))
-    for one, other in zip(*found, strict=True):
+    for one, other in zip(by_store_all(name), by_policy(name, *policy), strict=True):
         np.testing.assert_array_equal(one, other)
 
 
@@ -65,8 +75,7 @@ def test_bits(name: str, policy: tuple[str, int]) -> None:
 def test_bits_of_native_code(name: str) -> None:
     """Also where loops are compiled and bodies fused."""
     case = PROGRAMS[name]
-    arguments = case.arguments()
-    ct = np.ones_like(gradir.interpret(gradir.parse(case.text), "f", *arguments)[0])
+    arguments, ct = case.arguments(), cotangent(name)
     found: list[tuple[Any, ...]] = []
     for kind, number in (("store_all", None), ("every", 2), ("binomial", 2)):
         module = with_policy(case.text, kind, number).gradient("f", mode="vjp")

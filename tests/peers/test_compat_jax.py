@@ -52,3 +52,38 @@ def test_small_functions() -> None:
     for one, other in zip(found, expected, strict=True):
         assert np.shape(one) == np.shape(other) and np.asarray(one).dtype == other.dtype
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
+
+
+def sized(jax: Any, jnp: Any, lax: Any) -> list[Any]:
+    x, bools = jnp.array([3.0, 1.0, 3.0, 0.0, 1.0, 3.0]), jnp.array([[0, 2, 0], [4, 0, 6]])
+    found: list[Any] = []
+    for size in (1, 2, 3, 5):
+        found += [
+            jnp.nonzero(bools, size=size), jnp.nonzero(bools, size=size, fill_value=(-1, 7)),
+            jnp.where(x > 1, size=size, fill_value=9), jnp.flatnonzero(bools, size=size),
+            jnp.argwhere(bools, size=size, fill_value=-1), jnp.unique(x, size=size),
+            jnp.unique(x, True, True, True, size=size),
+            jnp.unique(x, return_counts=True, size=size, fill_value=-2.0),
+            jax.jit(lambda x, size=size: jnp.unique(x, size=size))(x),
+        ]  # fmt: skip
+    found += [
+        jax.vmap(lambda row: jnp.nonzero(row, size=2, fill_value=-1)[0])(bools),
+        jax.grad(lambda x: jnp.sum(jnp.unique(x, size=3) * jnp.array([1.0, 2.0, 3.0])))(
+            jnp.array([5.0, 2.0, 4.0])
+        ),
+        jnp.nonzero(jnp.zeros(3), size=2), jnp.nonzero(jnp.array([5]), size=1),
+        jax.ops.segment_sum(x, jnp.array([0, 0, 1, 1, 2, 2]), num_segments=4),
+        jax.ops.segment_max(x, jnp.array([0, 0, 1, 1, 2, 2]), 3, indices_are_sorted=True),
+        lax.reduce(bools * 1.0, 1.0, lax.add, (0,)), lax.reduce(bools * 1.0, 0.0, lax.max, (0, 1)),
+        x.at[1:3].apply(jnp.exp), jax.jit(lambda x: x.at[0].apply(lambda y: y * y))(x),
+    ]  # fmt: skip
+    return found
+
+
+def test_numbers_of_elements_that_are_given() -> None:
+    with jax.enable_x64(True):
+        expected = jax.tree.leaves(sized(jax, jnp, lax))
+    found = compat.jax.tree.leaves(sized(compat.jax, compat.jnp, compat.lax))
+    for one, other in zip(found, expected, strict=True):
+        assert np.shape(one) == np.shape(other)
+        np.testing.assert_allclose(one, other, rtol=1e-12)

@@ -17,6 +17,8 @@ from gradir.errors import CompileError
 from gradir.runtime import llvm
 from gradir.runtime.llvm import Compilation, compile_object, total_times
 
+pytestmark = pytest.mark.usefixtures("llvm_alone")
+
 
 def text_of(number: int) -> str:
     """A module of one function, which takes LLVM a while."""

@@ -8,15 +8,15 @@ by itself, with the time of a core that it takes and its number of cases; no lin
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[2]
 FILE = ROOT / "tests" / "durations.txt"
 
-# What `make check` spends on a test function: the fast tests then take 125 seconds of a core, 80 of
-# both cores with style and types.
+# What `make check` spends on a test function: the fast tests then take 95 seconds of a core, each
+# process 12 to find all tests, and style and types 17.
 SECONDS_OF_CHECK = 0.15
 # Less is not worth a line.
 LEAST_SECONDS = SECONDS_OF_CHECK
@@ -82,19 +82,23 @@ def slow_tests(tests: Iterable[str], stored: Durations) -> set[str]:
             slow.add(test)
         else:
             cases[function_of(test)].append(test)
+    own: defaultdict[str, list[float]] = defaultdict(list)
+    for test, (seconds, _) in stored.items():
+        if test != (function := function_of(test)):
+            own[function].append(seconds)
     for function, others in cases.items():
-        step = _step(_mean_of_others(function, stored), len(others))
+        whole = stored.get(function, Duration(0.0, 1))
+        step = _step(_mean_of_others(whole, own[function]), len(others))
         slow.update(test for k, test in enumerate(others) if step == 0 or k % step)
     return slow
 
 
-def _mean_of_others(function: str, stored: Durations) -> float:
-    """The mean seconds of the function's cases that have no line of their own, if there are any."""
-    whole, cases = stored.get(function, (0.0, 1))
-    own = [taken for test, (taken, _) in stored.items() if test.startswith(f"{function}[")]
+def _mean_of_others(whole: Duration, own: Sequence[float]) -> float:
+    """The mean seconds of a function's cases that have no line of their own, if there are any."""
+    seconds, cases = whole
     if len(own) >= cases:
-        return whole / cases
-    return max(whole - sum(own), 0.0) / (cases - len(own))
+        return seconds / cases
+    return max(seconds - sum(own), 0.0) / (cases - len(own))
 
 
 def _step(mean: float, count: int) -> int:

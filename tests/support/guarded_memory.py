@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import kept_objects
 import numpy as np
 
 import gradir
@@ -281,6 +282,7 @@ def run_indices(every: int) -> dict[str, int]:
 
 
 if __name__ == "__main__":
+    kept_objects.begin()
     faulthandler.enable()
     if sys.argv[1] == "nests":
         print(run_nests(int(sys.argv[2]), int(sys.argv[3])))

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import kept_objects
 import numpy as np
 
 import gradir
@@ -450,4 +451,5 @@ def differs() -> None:
 
 
 if __name__ == "__main__":
+    kept_objects.begin()
     globals()[sys.argv[1]]()

@@ -338,10 +338,10 @@ def _spread(*shape: int) -> Array:
 def _eigen_solve(a: Array, x: Array, w: Array, v: Array, columns: Any = None) -> Array:
     """Column by column, of matrices without their eigenvalue 0."""
     places = [*range(*columns[:2]), *range(*columns[2:])] if columns else range(len(w))
-    made = np.zeros(x.shape)
+    made = np.zeros(x.shape, x.dtype)
     for i, k in enumerate(places):
-        own = np.outer(v[:, k], v[:, k])
-        system = w[k] * np.eye(len(w)) - (a + a.T) / 2 + own
+        own = np.outer(v[:, k], v[:, k].conj())
+        system = w[k] * np.eye(len(w)) - (a + a.conj().T) / 2 + own
         made[:, i] = np.linalg.solve(system, x[:, i] - own @ x[:, i])
     return made
 
@@ -351,10 +351,10 @@ def _singular_solve(
 ) -> tuple[Array, Array]:
     """As _eigen_solve, of the symmetric matrix with a and its transpose beside zeros."""
     (m, n), (start, stop) = a.shape, columns or (0, len(s))
-    both = np.block([[np.zeros((m, m)), a], [a.T, np.zeros((n, n))]])
-    made = np.zeros((m + n, stop - start))
+    both = np.block([[np.zeros((m, m)), a], [a.conj().T, np.zeros((n, n))]])
+    made = np.zeros((m + n, stop - start), x1.dtype)
     for i, k in enumerate(range(start, stop)):
-        one, other = np.outer(u[:, k], u[:, k]), np.outer(vh[k], vh[k])
+        one, other = np.outer(u[:, k], u[:, k].conj()), np.outer(vh[k].conj(), vh[k])
         own = np.block([[one, np.zeros((m, n))], [np.zeros((n, m)), other]])
         x = np.concatenate([x1[:, i], x2[:, i]])
         # a turns the part along u and v around; none is left there
@@ -389,6 +389,25 @@ def _polar(a: Array) -> tuple[Array, ...]:
     return u @ vh, np.sum(s, -1), s, np.swapaxes(vh, -1, -2)
 
 
+def _spectral(
+    a: Array, w: Array, v: Array, *others: Array, order: int = 0, run: Any = None
+) -> Array:
+    """By quotients: values are far from each other."""
+    start, stop = run or (0, len(w))
+    f = np.where((np.arange(len(w)) >= start) & (np.arange(len(w)) < stop), others[0], 0)
+    e = v.conj().T @ others[-1] @ v
+    inner = np.diag(f)
+    if order:
+        apart = w[:, None] - w + np.eye(len(w))
+        inner = np.where(np.eye(len(w)), np.diag(others[1]), (f[:, None] - f) / apart)
+        inner = inner * (e + e.conj().T) / 2
+    return v @ inner @ v.conj().T
+
+
+def _spectral_trace(a: Array, w: Array, v: Array, *jets: Array, run: Any = None) -> Array:
+    return np.sum(jets[0])
+
+
 def _polynomial(x: Array, coefficients: Any) -> Array:
     return np.polyval([c.value.data for c in coefficients][::-1], x)
 
@@ -399,6 +418,8 @@ def _systems() -> list[Case]:
     w, v = _eigh(a)
     h = _positive(3, 3)
     sums = _eigh(h)
+    f, slopes = np.exp(w / 4), np.exp(w / 4) / 4
+    part = np.array([0, 0.5, -1.5, 0])
     eigen, singular = "grad.eigen_solve", "grad.singular_solve"
     return [
         Case(eigen, [a, (4, 4), w, v], {}, _eigen_solve, is_derivative=False),
@@ -408,6 +429,14 @@ def _systems() -> list[Case]:
                is_derivative=False) for b in (tall, wide)),
         Case(singular, [tall, (4, 1), (3, 1), *_svd(tall)], {"columns": [1, 2]}, _singular_solve,
              is_derivative=False),
+        Case("grad.spectral", [a, w, v, f, slopes], {}, _spectral, is_derivative=False),
+        Case("grad.spectral", [a, w, v, f, slopes, f, f, (4, 4)], {"order": 1}, _spectral,
+             is_derivative=False),
+        Case("grad.spectral", [a, w, v, part, part, part, part, (4, 4)],
+             {"order": 1, "run": [1, 3]}, _spectral, is_derivative=False),
+        Case("grad.spectral_trace", [a, w, v, f, slopes], {}, _spectral_trace,
+             is_derivative=False),
+        *_complex_systems(),
         Case("grad.lyapunov", [(h + h.T) / 2, (3, 3), *sums], {}, _lyapunov, is_derivative=False),
         *(Case("grad.polar", [b], {}, _polar) for b in
           (tall, _spread(2, 1, 4, 3), _spread(3, 3), _spread(1, 1), _spread(0, 0))),
@@ -418,6 +447,22 @@ def _systems() -> list[Case]:
         *(Case("grad.sylvester", [_positive(*s), s], {}, _sylvester)
           for s in ((3, 3), (2, 2, 2), (1, 1), (0, 0))),
     ]  # fmt: skip
+
+
+def _complex_systems() -> list[Case]:
+    a, tall = (_spread(*s) + 1j * _spread(*s)[:, ::-1] / 4 for s in ((4, 4), (4, 3)))
+    hermitian = (a + a.conj().T) / 2
+    w, v = np.linalg.eigh(hermitian)
+    f, slopes = np.exp(w / 4), np.exp(w / 4) / 4
+    u, s, vh = np.linalg.svd(tall, full_matrices=False)
+    given = [tall, tall, a[:3, :3], u, s, vh]
+    jets = [hermitian, w, v, f, slopes]
+    return [
+        Case("grad.eigen_solve", [hermitian, a, w, v], {}, _eigen_solve, is_derivative=False),
+        Case("grad.singular_solve", given, {}, _singular_solve, is_derivative=False),
+        Case("grad.spectral", [*jets, f, f, a], {"order": 1}, _spectral, is_derivative=False),
+        Case("grad.spectral_trace", jets, {}, _spectral_trace, is_derivative=False),
+    ]
 
 
 def _factors() -> list[Case]:

@@ -50,7 +50,7 @@ _BY_REASON = {
         "array.cholesky array.triangular_solve array.eigh array.svd array.qr array.pinv "
         "array.solve array.inv array.det array.slogdet grad.lu_factor grad.cofactor "
         "grad.cofactor_slope grad.eigen_solve grad.singular_solve grad.lyapunov grad.polar "
-        "grad.sylvester"
+        "grad.spectral grad.spectral_trace grad.sylvester"
     ),
     "its coefficients say what it is: the functions of gradir.scipy have rows": "grad.polynomial",
 }

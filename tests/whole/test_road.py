@@ -36,7 +36,7 @@ print(json.dumps([sorted(entered), sorted(sys.modules)]))
 
 NOT_NEEDED = (
     *("difflib", "email", "importlib.metadata", "logging", "scipy", "sysconfig", "unittest"),
-    "gradir.dialects.planes",
+    *("gradir.dialects.planes", "gradir.dialects.spectral"),
 )
 """Modules that a first call does without: they take as long to import as a small stage runs."""
 

@@ -18,6 +18,7 @@ from gradir.compat.jax import (
     lax,
     nn,
     numpy,
+    ops,
     random,
     scipy,
     tree,
@@ -172,10 +173,16 @@ def device_put(x: Any, device: Any = None) -> Any:
     return as_jax(x)
 
 
-def devices(backend: str | None = None) -> list[str]:
+class Device(str):
+    """The CPU, under its name."""
+
+    platform, device_kind, id, process_index = "cpu", "cpu", 0, 0
+
+
+def devices(backend: str | None = None) -> list[Device]:
     """The devices: the CPU."""
     del backend
-    return ["cpu"]
+    return [Device("cpu")]
 
 
 local_devices = devices
@@ -209,6 +216,7 @@ def named_scope(name: str) -> Generator[None]:
 __all__ = [
     "Array",
     "CompatJitted",
+    "Device",
     "ShapeDtypeStruct",
     "block_until_ready",
     "checkpoint",
@@ -241,6 +249,7 @@ __all__ = [
     "named_scope",
     "nn",
     "numpy",
+    "ops",
     "process_count",
     "process_index",
     "random",

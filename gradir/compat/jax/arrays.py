@@ -52,9 +52,12 @@ class _Places:
         if name.startswith("_"):
             raise AttributeError(name)
 
-        def update(*values: Any, **options: Any) -> Any:
+        def update(*given: Any, **options: Any) -> Any:
+            functions = given if name == "apply" else ()
+            values = () if functions else given
+
             def run(array: Any, values: Any) -> Any:
-                return getattr(array.at[self._key], name)(*values, **options)
+                return getattr(array.at[self._key], name)(*functions, *values, **options)
 
             return as_jax(jit(run)(np.asarray(self._array), values))
 

@@ -250,6 +250,18 @@ def reduce_window(
     return _joined(operand, init_value, _join_of(computation), params)
 
 
+@giving_arrays
+def reduce(
+    operands: Any, init_values: Any, computation: Callable[..., Any], dimensions: Sequence[int]
+) -> Any:
+    """The elements along some axes joined by lax.add, mul, max or min."""
+    shape = gnp.shape(operands)
+    axes = {axis % len(shape) for axis in dimensions}
+    window = [n if axis in axes else 1 for axis, n in enumerate(shape)]
+    made = reduce_window(operands, init_values, computation, window)
+    return gnp.reshape(made, [n for axis, n in enumerate(shape) if axis not in axes])
+
+
 @eager
 def _joined(operand: Any, init_value: Any, join: str, params: Any) -> Any:
     x = lifted(operand)
@@ -266,5 +278,6 @@ def pad(operand: Any, padding_value: Any, padding_config: Sequence[tuple[int, in
 
 __all__ = [
     "ConvDimensionNumbers", "conv", "conv_dimension_numbers", "conv_general_dilated",
-    "conv_transpose", "conv_with_general_padding", "pad", "padtype_to_pads", "reduce_window",
+    "conv_transpose", "conv_with_general_padding", "pad", "padtype_to_pads", "reduce",
+    "reduce_window",
 ]  # fmt: skip

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import gradir.numpy as gnp
 from gradir.compat.jax.arrays import Array, namespace
+from gradir.compat.jax.sized import SIZED
 from gradir.nearest import missing_name
 
 ndarray = Array
@@ -17,7 +18,7 @@ if not TYPE_CHECKING:
         if name.startswith("__"):
             raise AttributeError(name)
         try:
-            made = namespace(gnp, name)
+            made = SIZED.get(name) or namespace(gnp, name)
         except AttributeError as error:
             reason = str(error).partition(": ")[2] or None
             raise missing_name("gradir.compat.jax.numpy", name, [], reason) from None

@@ -23,6 +23,7 @@ from gradir.dialects.comm.comm_op import CommOp
 from gradir.dialects.comm.messages import BarrierOp, PermuteOp, RankOp, RecvOp, SendOp
 from gradir.errors import CommError
 from gradir.frontends.tracing.eager import eager
+from gradir.frontends.tracing.named_axes import axes as axes_around
 from gradir.frontends.tracing.named_axes import rows_of
 from gradir.frontends.tracing.source_locations import named_options, public, refusal
 from gradir.frontends.tracing.tracer import Tracer
@@ -165,7 +166,18 @@ def _emit(op: type[CommOp], x: Tracer, group: str, **attributes: Any) -> Tracer:
 
 
 def _named(group: str) -> str | None:
-    return None if group == WORLD else group
+    """A group's name in the IR; TraceError for one that is no axis where rows have named axes.
+
+    With ranks beside this process it may be a group of theirs.
+    """
+    if group == WORLD:
+        return None
+    known = [name for name, _ in axes_around()]
+    if known and group not in known and isinstance(worlds.current(), worlds.Alone):
+        raise refusal(
+            f"axis_name: expected an axis of these rows, {', '.join(known)}, got {group!r}"
+        )
+    return group
 
 
 def _each(x: Any, function: Callable[[Tracer], Tracer]) -> Any:

@@ -14,6 +14,7 @@ from gradir.dialects.grad.grad import AddSlopeOp, NoGradOp
 from gradir.frontends.functions.arguments import axes_of, floating
 from gradir.frontends.functions.array_ops import op
 from gradir.frontends.functions.op_functions import apply
+from gradir.frontends.functions.parts import conjugate, is_complex_array
 from gradir.frontends.functions.promotion import converted
 from gradir.frontends.functions.reductions import max, min
 from gradir.frontends.functions.sugar import (
@@ -93,10 +94,11 @@ def svdvals(x: Any) -> Tracer:
 
 
 def eigh(a: Any, UPLO: str | None = None) -> EighResult:
-    """Eigenvalues, ascending, and eigenvectors of symmetric matrices.
+    """Eigenvalues, ascending, and eigenvectors of symmetric or Hermitian matrices.
 
-    UPLO: the triangle that is read, "L" or "U"; by default the symmetric part of a.
-    The derivative of a vector is nan where its eigenvalue is there twice, but for rounding.
+    UPLO: the triangle that is read, "L" or "U"; by default the symmetric (Hermitian) part of a.
+    The derivative of a vector is nan where its eigenvalue is there twice, but for rounding; sums
+    over the vectors, as v f(w) v^T, have one there too.
     """
     return EighResult(*op.eigh(_mirrored("eigh", a, UPLO)))
 
@@ -115,8 +117,12 @@ def _mirrored(what: str, a: Any, triangle: str | None) -> Any:
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
         raise refusal(f"{what}: symmetric matrices must be square, got {x!r}")
     if triangle in ("L", "l"):
-        return op.add(op.tril(x), matrix_transpose(op.tril(x, k=-1)))
-    return op.add(op.triu(x), matrix_transpose(op.triu(x, k=1)))
+        return op.add(op.tril(x), _adjoint(op.tril(x, k=-1)))
+    return op.add(op.triu(x), _adjoint(op.triu(x, k=1)))
+
+
+def _adjoint(x: Any) -> Any:
+    return conjugate(matrix_transpose(x))
 
 
 def qr(a: Any, mode: str = "reduced") -> Any:
@@ -227,7 +233,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Tracer, Tracer, Tracer, Tr
     limit = _epsilon(x) * builtins.max(x.shape) if rcond is None else rcond
     found = op.matmul(pinv(x, None if rcond in (None, -1) else rcond), y)
     rest = y - op.matmul(x, found)
-    squares = op.sum(op.square(rest), axis=[0])
+    squares = op.sum(op.square(op.abs(rest)), axis=[0])
     residuals = reshape(squares, (-1,)) if x.shape[0] > x.shape[1] else reshape(squares, (-1,))[:0]
     s = svdvals(x)
     return found, residuals, matrix_rank(x, rtol=limit), s
@@ -244,7 +250,9 @@ def singular_norm(x: Any, axes: Any, ord: Any, keepdims: bool) -> Any:
     """A norm of matrices by singular values: 2, -2 or "nuc"."""
     places = axes_of(x, axes)
     a = moveaxis(x, places, (-2, -1))
-    if ord == "nuc":
+    if ord == "nuc" and is_complex_array(a):
+        made = op.sum(svdvals(a), axis=[a.ndim - 2])
+    elif ord == "nuc":
         tall = a if a.shape[-2] >= a.shape[-1] else matrix_transpose(a)
         made = apply(PolarOp, {"a": tall})[1]
     else:

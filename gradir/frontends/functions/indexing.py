@@ -114,7 +114,9 @@ def _arranged(found: Tracer, entries: Sequence[Any], rank: int) -> Tracer:
 def entries_of(x: Tracer, key: Any) -> list[Any]:
     """One entry per axis, and None for new ones."""
     keys = cast(tuple[Any, ...], key) if isinstance(key, tuple) else (key,)
-    given = [entry for k in keys for entry in _entries(k)]
+    # a tuple in a tuple lists places, as NumPy takes it
+    lists = [list(cast(Any, k)) if isinstance(k, tuple) else k for k in keys]
+    given = [entry for k in lists for entry in _entries(k)]
     used = len([g for g in given if g is not None and g is not Ellipsis])
     if len([g for g in given if g is Ellipsis]) > 1 or used > x.ndim:
         raise refusal(f"index: at most {x.ndim} entries and one ... expected, got {len(given)}")

@@ -50,6 +50,8 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> T
     if len(axes) == 1:
         return _vector_norm(value, axes, ord, keepdims)
     if len(axes) == 2:
+        if ord in (2, -2, "nuc"):
+            return factors.singular_norm(floating(x), axes, ord, keepdims)
         return _matrix_norm(value, axes, ord, keepdims)
     raise refusal(f"norm: one or two axes expected, got {len(axes)}; flatten x for a vector's norm")
 
@@ -100,8 +102,6 @@ def _power_norm(x: Any, axes: Sequence[int], ord: float, keepdims: bool) -> Any:
 def _matrix_norm(x: Any, axes: Sequence[int], ord: Any, keepdims: bool) -> Any:
     if ord in (None, "fro", "f"):
         return op.norm(x, axis=list(axes), keepdims=keepdims or None)
-    if ord in (2, -2, "nuc"):
-        return factors.singular_norm(x, axes, ord, keepdims)
     if ord not in (1, -1, inf, -inf):
         raise refusal(
             f"norm: ord of matrices must be 'fro', 'nuc', 2, -2, 1, -1, inf or -inf, got {ord!r}"
@@ -180,7 +180,7 @@ def slogdet(a: Any) -> SlogdetResult:
 def cholesky(a: Any, *, upper: bool = False) -> Tracer:
     """The lower factor of a symmetric positive matrix; the upper one on demand."""
     made = op.cholesky(a)
-    return matrix_transpose(made) if upper else made
+    return conjugate(matrix_transpose(made)) if upper else made
 
 
 def matrix_power(a: Any, n: int) -> Tracer:
@@ -285,7 +285,7 @@ BY_NAME = {f.__name__: eager(checked(f, f"linalg.{f.__name__}")) for f in FUNCTI
 ABSENT: dict[str, str] = {
     **dict.fromkeys(
         ["eig", "eigvals"],
-        "they are complex, and factors are of real matrices; of symmetric matrices see eigh",
+        "they are complex, and not ordered; of symmetric and Hermitian matrices see eigh",
     ),
     "test": "it is a part of NumPy of its own",
     "LinAlgError": "a singular matrix gives inf and nan, and raises no error",

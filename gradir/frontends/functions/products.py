@@ -7,8 +7,9 @@ from typing import Any, cast
 
 import numpy as np
 
+from gradir.dialects.array.triangles import DiagonalBackwardOp
 from gradir.dialects.base.extents import is_extent
-from gradir.dialects.base.shapes import is_inexact
+from gradir.dialects.base.shapes import is_inexact, tensor
 from gradir.frontends.functions.arguments import axis_of, floating, number, with_dtype
 from gradir.frontends.functions.array_ops import op
 from gradir.frontends.functions.creation import arange
@@ -31,7 +32,7 @@ from gradir.frontends.functions.views import (
 from gradir.frontends.functions.wide import wide
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracer import Tracer
-from gradir.frontends.tracing.tracing import element, lifted
+from gradir.frontends.tracing.tracing import element, emit_one, lifted
 
 
 def _pair(a: Any, b: Any) -> tuple[Any, Any]:
@@ -261,6 +262,9 @@ def diag(v: Any, k: int = 0) -> Tracer:
         raise refusal(f"diag: expected an array of rank 1 or 2, got {x!r}")
     n, k = x.size, number(k, "diag: k")
     side = n + abs(k)
+    if is_inexact(element(x)) and not is_extent(n):
+        offset = k or None
+        return emit_one(DiagonalBackwardOp, x, type=tensor([side, side], element(x)), offset=offset)
     first: Any = arange(n) if is_extent(n) else cast(Any, np).arange(n)
     places: Any = (first + (-k if k < 0 else 0)) * side + first + (k if k > 0 else 0)
     zeros = reshape(op.tile(reshape(converted(0, element(x)), 1), repeats=[side * side]), -1)

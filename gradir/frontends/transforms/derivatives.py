@@ -31,6 +31,7 @@ from gradir.errors import ArgumentError, ArgumentTypeError
 from gradir.frontends.functions.promotion import converted
 from gradir.frontends.tracing.source_locations import SOURCES, named_options, public, refusal
 from gradir.frontends.tracing.spec import spec_of, type_text
+from gradir.frontends.tracing.still_values import with_still_numbers
 from gradir.frontends.tracing.trace import Traced, function_name, parameter_names, traced
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import Trace, current, lifted, tracing
@@ -195,6 +196,9 @@ def value_and_grad(
         out = kwargs.pop("out", None) if reads_out else None
         trace = tracing()
         assert trace is not None
+        args, kwargs = with_still_numbers(
+            args, kwargs, [argnums] if isinstance(argnums, int) else argnums
+        )
 
         def moving(arguments: Tree) -> list[int]:
             return leaves_of(arguments, argnums, len(args))

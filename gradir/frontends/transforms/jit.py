@@ -10,6 +10,7 @@ from gradir.cache.memory import Store
 from gradir.errors import ArgumentTypeError, TraceError
 from gradir.frontends.tracing.callbacks import call_user
 from gradir.frontends.tracing.source_locations import called_from, named_options, public
+from gradir.frontends.tracing.still_values import with_still_objects
 from gradir.frontends.tracing.trace import (
     Traced,
     function_name,
@@ -101,9 +102,16 @@ class Jitted(Wrapped, Generic[P, R_co]):
             found = jitted.quick.call(args, kwargs)
             return jitted._call(args, kwargs) if found is NotImplemented else found
         out = self._out_of(kwargs)
+        args, kwargs = self._handed_on(args, kwargs)
         leaves, tree = flatten((args, kwargs))
         results, nesting = self._calls.of_leaves(leaves, tree, out, lambda: (args, kwargs))
         return nesting.build(results)
+
+    def _handed_on(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments; in a transform's, objects that are no arrays are still."""
+        return with_still_objects(args, kwargs) if self._options.knows_values else (args, kwargs)
 
     def _out_of(self, kwargs: dict[str, Any]) -> Any:
         """The `out` of a call, which is left to a function that reads it."""
@@ -167,6 +175,7 @@ class Jitted(Wrapped, Generic[P, R_co]):
         if self._static is not None:
             jitted, args, kwargs = self._chosen(args, kwargs)
             return jitted.program(args, kwargs)
+        args, kwargs = self._handed_on(args, kwargs)
         leaves, tree = flatten((args, kwargs))
         return self._calls.program(leaves, tree, lambda: (args, kwargs)), leaves
 
@@ -185,21 +194,21 @@ class Jitted(Wrapped, Generic[P, R_co]):
         """The function jitted for the static values of a call, and the other arguments."""
         static = self._static
         assert static is not None
-        choice, rest, named = static.split(args, kwargs)
+        key, rest, named = static.split(args, kwargs)
         try:
-            found = self._choices.find(choice)
+            found = self._choices.find(key)
         except TypeError:
-            raise refuse_unhashable(choice) from None
+            raise refuse_unhashable(static.choice(args, kwargs)) from None
         if found is None:
 
             def make() -> Jitted[..., Any]:
-                function, donated = static.function_of(choice)
+                function, donated = static.function_of(static.choice(args, kwargs))
                 options = self._options
                 return Jitted(
                     function, options.threads, donated, shapes=self._shapes, wait=options.wait
                 )
 
-            found = self._choices.find_or_make(choice, make)
+            found = self._choices.find_or_make(key, make)
         return found, rest, named
 
     def __repr__(self) -> str:

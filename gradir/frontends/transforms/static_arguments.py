@@ -7,7 +7,7 @@ given. Values that are equal and differ, 1 and True, 0.0 and -0.0, are different
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, cast
 
 from gradir.errors import ArgumentTypeError
@@ -17,10 +17,20 @@ from gradir.frontends.transforms.wrapped import look_like
 
 
 class Choice(NamedTuple):
-    """Static values by position and by name, each with its key."""
+    """Static values by position and by name."""
 
-    by_position: tuple[tuple[int, Hashable, Hashable], ...]
-    by_name: tuple[tuple[str, Hashable, Hashable], ...]
+    by_position: tuple[tuple[int, Any], ...]
+    by_name: tuple[tuple[str, Any], ...]
+
+
+# Types whose equal values are one choice.
+_PLAIN = frozenset([int, bool, str, type(None)])
+
+
+def _tell(found: list[Any], value: Any) -> None:
+    """Add a value, and what tells it from equal ones."""
+    kind = type(value)
+    found += (value, kind if kind in _PLAIN else static_key(value))
 
 
 class StaticArguments:
@@ -35,28 +45,44 @@ class StaticArguments:
     ):
         self._function, self._donated = function, donated
         self._names, self._numbers = _static_parameters(function, numbers, names)
+        self._places = sorted(self._numbers, reverse=True)
         both = self._numbers.intersection(donated)
         if both:
             raise ArgumentTypeError(f"jit: argument {min(both)} is static and cannot be donated")
 
     def split(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[Choice, tuple[Any, ...], dict[str, Any]]:
-        """The static values of a call, and the other arguments."""
-        choice = Choice(
-            tuple((k, static_key(v), v) for k, v in enumerate(args) if k in self._numbers),
-            tuple((n, static_key(v), v) for n, v in sorted(kwargs.items()) if n in self._names),
+    ) -> tuple[tuple[Any, ...], tuple[Any, ...], dict[str, Any]]:
+        """What tells the static values of a call from others, and the other arguments.
+
+        Each call asks for this, so it is made of few objects.
+        """
+        rest, found = list(args), list[Any]([len(args)])
+        for place in self._places:
+            if place < len(rest):
+                _tell(found, rest.pop(place))
+        if self._names.isdisjoint(kwargs):
+            return tuple(found), tuple(rest), kwargs
+        named = dict(kwargs)
+        for name in sorted(self._names.intersection(kwargs)):
+            found.append(name)
+            _tell(found, named.pop(name))
+        return tuple(found), tuple(rest), named
+
+    def choice(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Choice:
+        """The static values of a call."""
+        return Choice(
+            tuple((k, v) for k, v in enumerate(args) if k in self._numbers),
+            tuple((n, v) for n, v in sorted(kwargs.items()) if n in self._names),
         )
-        rest = [v for k, v in enumerate(args) if k not in self._numbers]
-        return choice, tuple(rest), {n: v for n, v in kwargs.items() if n not in self._names}
 
     def function_of(self, choice: Choice) -> tuple[Callable[..., Any], tuple[int, ...]]:
         """The function of the other arguments, and the places of the donated ones among these."""
-        named: dict[str, Any] = {name: value for name, _, value in choice.by_name}
+        named: dict[str, Any] = dict(choice.by_name)
 
         def function(*args: Any, **kwargs: Any) -> Any:
             whole = list(args)
-            for place, _, value in choice.by_position:
+            for place, value in choice.by_position:
                 whole.insert(place, value)
             return self._function(*whole, **named, **kwargs)
 
@@ -64,7 +90,7 @@ class StaticArguments:
         function.__dict__.pop("__wrapped__", None)
         # the names of the other arguments, for messages
         parameters = list(inspect.signature(self._function).parameters.values())
-        places = [place for place, _, _ in choice.by_position]
+        places = [place for place, _ in choice.by_position]
         left = [
             p for k, p in enumerate(parameters)
             if p.kind is p.VAR_POSITIONAL or not (k in places or p.name in named)
@@ -76,7 +102,7 @@ class StaticArguments:
 
 def refuse_unhashable(choice: Choice) -> ArgumentTypeError:
     """The error for a choice without a hash."""
-    for name, _, value in (*choice.by_position, *choice.by_name):
+    for name, value in (*choice.by_position, *choice.by_name):
         try:
             hash(value)
         except TypeError:

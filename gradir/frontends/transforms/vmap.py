@@ -27,6 +27,7 @@ from gradir.frontends.tracing.named_axes import within
 from gradir.frontends.tracing.nodes import NODES, parts
 from gradir.frontends.tracing.source_locations import named_options, refusal
 from gradir.frontends.tracing.spec import NUMPY_NAMES, Spec, type_text
+from gradir.frontends.tracing.still_values import with_still_numbers
 from gradir.frontends.tracing.trace import Traced, traced
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import Trace, emit_one, lifted, tracing
@@ -69,7 +70,9 @@ def vmap(
     def rows(*args: Any, **kwargs: Any) -> Any:
         trace = tracing()
         assert trace is not None
-        leaves, tree = flatten((tuple(args), dict(kwargs)))
+        moving = _places_with_rows(in_axes, len(args))
+        args, _ = with_still_numbers(args, {}, moving)
+        leaves, tree = flatten((args, dict(kwargs)))
         by_position, by_keyword = tree.children
         axes = _axes_of(in_axes, by_position, "in_axes") + [0] * by_keyword.leaf_count
         values = [lifted(leaf) for leaf in leaves]
@@ -79,6 +82,7 @@ def vmap(
         given = [v if a is None else _moved(v, a, 0) for v, a in zip(values, axes, strict=True)]
         specs = [v if a is None else _row(v) for v, a in zip(given, axes, strict=True)]
         positional, keywords = tree.build(specs)
+        positional, _ = with_still_numbers(positional, {}, moving)
         with within(named):
             inner = traced("vmap", function, positional, keywords, outer=trace)
         wanted = _axes_of(out_axes, inner.results, "out_axes")
@@ -98,6 +102,14 @@ def _require_axis_name(name: object) -> None:
         raise ArgumentTypeError(
             f"axis_name: expected a name of letters, digits and _, got {name!r}"
         )
+
+
+def _places_with_rows(axes: Axes, count: int) -> list[int]:
+    """The positions of arguments that have rows."""
+    if axes is None:
+        return []
+    entries = cast(Sequence[Any], axes) if isinstance(axes, (tuple, list)) else ()
+    return [k for k in range(count) if k >= len(entries) or entries[k] is not None]
 
 
 def _with_axis(name: str | None, size: int) -> NamedAxes:

@@ -53,3 +53,27 @@ func.func @f(%a: tensor<3x3xf64>, %e: tensor<3x2xf64>) {
   %y = grad.cofactor_slope %a, %e : tensor<3x3xf64>, tensor<3x2xf64> -> tensor<3x2xf64>
   func.return
 }
+
+// -----
+
+func.func @no_function(%a: tensor<3x3xf64>, %w: tensor<3xf64>) {
+  // expected-error @+1 {{grad.spectral: expected a, w, v, f and 1 directions, got 4 operands}}
+  %y = grad.spectral %a, %w, %a, %w {order = 1} : tensor<3x3xf64>, tensor<3xf64>, tensor<3x3xf64>, tensor<3xf64> -> tensor<3x3xf64>
+  func.return
+}
+
+// -----
+
+func.func @odd_run(%a: tensor<3x3xf64>, %w: tensor<3xf64>) {
+  // expected-error @+1 {{grad.spectral_trace: run must be a start and a stop up to 3, got [2, 4]}}
+  %y = grad.spectral_trace %a, %w, %a, %w {run = [2, 4]} : tensor<3x3xf64>, tensor<3xf64>, tensor<3x3xf64>, tensor<3xf64> -> tensor<f64>
+  func.return
+}
+
+// -----
+
+func.func @odd_values(%a: tensor<3x3xf64>, %w: tensor<2xf64>) {
+  // expected-error @+1 {{grad.spectral: operands must be tensor<3xf64>, got tensor<2xf64>}}
+  %y = grad.spectral %a, %w, %a, %w : tensor<3x3xf64>, tensor<2xf64>, tensor<3x3xf64>, tensor<2xf64> -> tensor<3x3xf64>
+  func.return
+}

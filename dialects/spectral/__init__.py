@@ -1,0 +1,1 @@
+"""Sums over eigenvectors and singular vectors in programs: how they are found."""

@@ -160,7 +160,7 @@ cdouble: Any
 def ceil(x: Any, **kwargs: Any) -> Any:
     """Smallest integer not below x.   vjp: zero"""
 def cholesky(a: Any, **kwargs: Any) -> Any:
-    """The lower triangular y with y y^T = s, where s is the symmetric part (a + a^T) / 2 of a."""
+    """The lower triangular y with y y^H = s, where s is the Hermitian part (a + a^H) / 2 of a."""
 def choose(a: Any, choices: Any, out: Any = None, mode: Any = 'raise', **kwargs: Any) -> Any:
     """The elements of the choices that a numbers; all broadcast."""
 def clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: Any = None, max: Any = None, **kwargs: Any) -> Any:

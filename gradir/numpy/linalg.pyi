@@ -14,7 +14,7 @@ def det(a: Any, **kwargs: Any) -> Any:
 def diagonal(x: Any, *, offset: Any = 0, **kwargs: Any) -> Any:
     """The diagonal of the last two axes."""
 def eigh(a: Any, UPLO: Any = None, **kwargs: Any) -> Any:
-    """Eigenvalues, ascending, and eigenvectors of symmetric matrices."""
+    """Eigenvalues, ascending, and eigenvectors of symmetric or Hermitian matrices."""
 def eigvalsh(a: Any, UPLO: Any = None, **kwargs: Any) -> Any:
     """The eigenvalues of symmetric matrices, ascending; UPLO as in eigh."""
 def inv(a: Any, **kwargs: Any) -> Any:

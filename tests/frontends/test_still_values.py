@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -105,3 +106,43 @@ def test_what_is_refused() -> None:
         gradir.grad(lambda x, how: gnp.sum(x))(X, {1, 2})
     with pytest.raises(ArgumentTypeError, match="static_argnames='how'"):
         gradir.jit(reduced)(X, "sum")
+
+
+class Scaled:
+    def __init__(self, scale: float) -> None:
+        self.scale = scale
+
+    def times(self, x: Any) -> Any:
+        return gnp.sum(x * self.scale)
+
+
+def test_objects_that_may_change_are_refused_where_a_program_is_kept() -> None:
+    scaled, draws = Scaled(2.0), np.random.default_rng(0)
+    slope = gradir.grad(lambda x, other: gnp.sum(x * other.scale))
+    for other in (scaled, draws):
+        with pytest.raises(ArgumentTypeError, match="other: expected an array"):
+            slope(X, other)
+    for function in (scaled.times, draws.normal):
+        with pytest.raises(ArgumentTypeError, match="f: expected an array"):
+            gradir.grad(lambda x, f: f(x))(X, function)
+    # a trace reads them anew
+    for scale in (2.0, 3.0):
+        scaled.scale = scale
+        found = gradir.jit(lambda x: slope(x, scaled))(X)
+        np.testing.assert_array_equal(found, [scale, scale])
+        found = gradir.jit(lambda x: gradir.grad(lambda x, f: f(x))(x, scaled.times))(X)
+        np.testing.assert_array_equal(found, [scale, scale])
+
+
+@dataclass(frozen=True)
+class Settings:
+    scale: float
+
+
+def test_values_of_a_users_class() -> None:
+    slope = gradir.grad(lambda x, settings: gnp.sum(x * settings.scale))
+    for scale in (2.0, 3.0, 2.0):
+        np.testing.assert_array_equal(slope(X, Settings(scale)), [scale, scale])
+    slope = gradir.grad(lambda x, f: gnp.sum(f(x)))
+    for function in (gradir.jit(gnp.sin), np.sin, gnp.sin):
+        np.testing.assert_allclose(slope(X, function), np.cos(X), rtol=1e-15)

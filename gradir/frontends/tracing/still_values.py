@@ -2,11 +2,15 @@
 
 They are no arrays. A `Still` in their place is a part of the nesting, so a value chooses the
 program, as JAX's transforms have it. gradir.jit refuses them: there they are static arguments.
+
+A program is kept, so an object that may change while it stays the same key is refused outside of
+traces: a program would have its attributes, or its random numbers, as they were.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from types import FunctionType, ModuleType, NoneType
 from typing import Any
 
 import numpy as np
@@ -33,8 +37,8 @@ register_pytree_node(Still, lambda still: ((), still.value), lambda value, child
 
 
 def with_still_objects(args: Any, kwargs: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """Arguments in which hashable objects that are no arrays are still."""
-    return _with_still((args, dict(kwargs)), _is_object)
+    """Arguments of a call whose program is kept: values that are no arrays are still."""
+    return _with_still((args, dict(kwargs)), _is_value)
 
 
 def with_still_numbers(
@@ -51,7 +55,7 @@ def with_still_numbers(
 
 def _with_still(value: Any, is_still: Callable[[Any], bool]) -> Any:
     leaves, tree = flatten(value)
-    if _ARRAYS.issuperset(map(type, leaves)) and is_still is _is_object:
+    if _ARRAYS.issuperset(map(type, leaves)) and is_still is _is_value:
         return value
     found = [is_still(leaf) for leaf in leaves]
     if not any(found):
@@ -62,6 +66,21 @@ def _with_still(value: Any, is_still: Callable[[Any], bool]) -> Any:
 
 def _is_still(leaf: Any) -> bool:
     return type(leaf) in _NUMBERS or _is_object(leaf)
+
+
+def _is_value(leaf: Any) -> bool:
+    """Whether an object is told from others by what it is: a text, not a box of attributes."""
+    if not isinstance(getattr(leaf, "__self__", None), ModuleType | NoneType):
+        return False  # a method, of an object that may change
+    return _is_object(leaf) and (type(leaf).__hash__ is not object.__hash__ or _is_function(leaf))
+
+
+def _is_function(leaf: Any) -> bool:
+    """Functions, compiled ones and classes have what they read as it is when they are traced, as
+    under gradir.jit."""
+    return isinstance(leaf, type | np.ufunc | FunctionType) or isinstance(
+        getattr(leaf, "__wrapped__", None), FunctionType
+    )
 
 
 def _is_object(leaf: Any) -> bool:

@@ -32,6 +32,7 @@ from gradir.dialects.base.attributes import Attributes, Types, integer, integers
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import (
+    DYNAMIC,
     compatible,
     element_of,
     is_tensor,
@@ -76,8 +77,9 @@ class SpectralOp(MatrixOp):
             raise VerifyException(
                 f"expected a, w, v, f and {order} directions, got {len(operands)} operands"
             )
-        run = integers(attributes, "run", [0, size]) or []
-        if len(run) != 2 or not 0 <= run[0] <= run[1] <= size:
+        run = integers(attributes, "run", [0, 0]) or []
+        is_ordered = len(run) == 2 and 0 <= run[0] <= run[1]
+        if not is_ordered or (size != DYNAMIC and run[1] > size):
             raise VerifyException(f"run must be a start and a stop up to {size}, got {run}")
         element, square = element_of(operands[0]), [*batch, size, size]
         line, whole = tensor([*batch, size], real_element(element)), tensor(square, element)

@@ -139,6 +139,11 @@ def test_numbers_of_elements_that_are_given() -> None:
     values, counts = jnp.unique(x, return_counts=True, size=4)
     np.testing.assert_array_equal(values, [0, 1, 3, 0])
     np.testing.assert_array_equal(counts, [1, 1, 2, 0])
+    nans = np.array([np.nan, 1.0, np.nan])
+    np.testing.assert_array_equal(jnp.unique(nans, size=3, fill_value=0.0), [1, np.nan, 0])
+    np.testing.assert_array_equal(jnp.unique(nans, equal_nan=False), [1, np.nan, np.nan])
+    with pytest.raises(ArgumentError, match="where: size and fill_value are for a condition alone"):
+        jnp.where(x > 1, x, 0.0, size=2)
     with pytest.raises(NotImplementedError, match="without axis="):
         jnp.unique(x, axis=0, size=2)
 

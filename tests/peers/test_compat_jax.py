@@ -66,6 +66,12 @@ def sized(jax: Any, jnp: Any, lax: Any) -> list[Any]:
             jnp.unique(x, return_counts=True, size=size, fill_value=-2.0),
             jax.jit(lambda x, size=size: jnp.unique(x, size=size))(x),
         ]  # fmt: skip
+    nans = jnp.array([jnp.nan, 1.0, jnp.nan, 0.0])
+    for equal_nan in (True, False):
+        found += [
+            jnp.unique(nans, True, True, True, size=4, fill_value=-1.0, equal_nan=equal_nan),
+            jnp.unique(nans, equal_nan=equal_nan),
+        ]
     found += [
         jax.vmap(lambda row: jnp.nonzero(row, size=2, fill_value=-1)[0])(bools),
         jax.grad(lambda x: jnp.sum(jnp.unique(x, size=3) * jnp.array([1.0, 2.0, 3.0])))(

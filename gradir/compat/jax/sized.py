@@ -10,7 +10,9 @@ from typing import Any
 
 import gradir.numpy as gnp
 from gradir.compat.jax.arrays import giving_arrays
+from gradir.errors import ArgumentError
 from gradir.frontends.tracing.eager import eager
+from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracing import lifted
 
 
@@ -25,6 +27,8 @@ def where(
     """x where the condition holds, else y; nonzero of the condition alone."""
     if x is None and y is None:
         return nonzero(condition, size=size, fill_value=fill_value)
+    if size is not None or fill_value is not None:
+        raise refusal("where: size and fill_value are for a condition alone", ArgumentError)
     return gnp.where(condition, x, y)
 
 
@@ -43,16 +47,15 @@ def flatnonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> A
 @eager
 def _places(a: Any, size: int, fill_value: Any) -> list[Any]:
     x = gnp.atleast_1d(lifted(a)) != 0
-    fills = fill_value if isinstance(fill_value, tuple) else [fill_value or 0] * len(x.shape)
+    fill = 0 if fill_value is None else fill_value
+    fills = fill if isinstance(fill, tuple) else [fill] * len(x.shape)
     flat, count = x.reshape(-1), prod(x.shape)
     # stable, so that places that are found come first, in their order
     order = gnp.argsort(~flat, stable=True)[: min(size, count)]
     order = gnp.pad(order, (0, size - min(size, count)))
-    is_found, made = gnp.arange(size) < gnp.sum(flat), list[Any]()
-    for axis, extent in enumerate(x.shape):
-        places = order // max(prod(x.shape[axis + 1 :]), 1) % max(extent, 1)
-        made.append(gnp.where(is_found, places, fills[axis]))
-    return made
+    places = gnp.unravel_index(order, [max(n, 1) for n in x.shape])
+    is_found = gnp.arange(size) < gnp.sum(flat)
+    return [gnp.where(is_found, *pair) for pair in zip(places, fills, strict=True)]
 
 
 def unique(
@@ -62,30 +65,37 @@ def unique(
     return_counts: bool = False,
     axis: int | None = None,
     *,
+    equal_nan: bool = True,
     size: int | None = None,
     fill_value: Any = None,
 ) -> Any:
     """The different elements, sorted: `size` of them, then `fill_value`, or the least of them.
 
     With `size` of a whole array; indices of fills are 0's, or the first place, and counts 0.
+    nans are one element, unless `equal_nan` is False.
     """
     if size is None:
-        return gnp.unique(ar, return_index, return_inverse, return_counts, axis)
+        return gnp.unique(
+            ar, return_index, return_inverse, return_counts, axis, equal_nan=equal_nan
+        )
     if axis is not None:
         raise NotImplementedError("unique: size= is for whole arrays, without axis=")
-    found = _unique(ar, size, fill_value)
+    found = _unique(ar, size, fill_value, equal_nan)
     wanted = [True, return_index, return_inverse, return_counts]
     chosen = tuple(each for each, is_wanted in zip(found, wanted, strict=True) if is_wanted)
     return chosen if len(chosen) > 1 else chosen[0]
 
 
 @eager
-def _unique(ar: Any, size: int, fill_value: Any) -> tuple[Any, Any, Any, Any]:
+def _unique(ar: Any, size: int, fill_value: Any, equal_nan: bool) -> tuple[Any, Any, Any, Any]:
     x = lifted(ar)
     flat = x.reshape(-1)
     order = gnp.argsort(flat, stable=True)
     rows = flat[order]
-    starts = gnp.concatenate([gnp.ones(1, bool), rows[1:] != rows[:-1]])
+    differs = rows[1:] != rows[:-1]
+    if equal_nan:  # nans are sorted to the end, and alone differ from themselves
+        differs = differs & (rows[:-1] == rows[:-1])
+    starts = gnp.concatenate([gnp.ones(1, bool), differs])
     group = gnp.cumsum(starts) - 1
     count = rows.shape[0]
     (ends,) = _places(starts, size + 1, count)

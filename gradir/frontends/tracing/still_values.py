@@ -55,8 +55,6 @@ def with_still_numbers(
 
 def _with_still(value: Any, is_still: Callable[[Any], bool]) -> Any:
     leaves, tree = flatten(value)
-    if _ARRAYS.issuperset(map(type, leaves)) and is_still is _is_value:
-        return value
     found = [is_still(leaf) for leaf in leaves]
     if not any(found):
         return value
@@ -70,9 +68,11 @@ def _is_still(leaf: Any) -> bool:
 
 def _is_value(leaf: Any) -> bool:
     """Whether an object is told from others by what it is: a text, not a box of attributes."""
+    if not _is_object(leaf):
+        return False
     if not isinstance(getattr(leaf, "__self__", None), ModuleType | NoneType):
         return False  # a method, of an object that may change
-    return _is_object(leaf) and (type(leaf).__hash__ is not object.__hash__ or _is_function(leaf))
+    return type(leaf).__hash__ is not object.__hash__ or _is_function(leaf)
 
 
 def _is_function(leaf: Any) -> bool:

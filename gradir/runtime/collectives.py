@@ -10,12 +10,12 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any, TypeAlias
 from weakref import WeakValueDictionary
 
 import numpy as np
 
+from gradir.cache.memory import made_once
 from gradir.codegen.driver.report import CompiledProgram, HostCallSite
 from gradir.codegen.text.library_calls import (
     BUSY,
@@ -81,7 +81,7 @@ class Collective:
         self._in_vain = ""
         self._patience: mpi.Patience | None = None
         _by_site[self._words.ctypes.data] = self
-        functions = _functions()
+        functions = _code().addresses
         kept = self, steps
         native = NativeFunction(
             *(kind, functions[START_SYMBOL], self._words.ctypes.data, kept, None),
@@ -374,16 +374,11 @@ def _address(function: Any) -> int:
     return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
-@cache
-def _functions() -> dict[str, int]:
-    """The addresses of the functions of all sites; their code lives as long as the process."""
+@made_once
+def _code() -> jit.LoadedCode:
+    """The functions of all sites."""
     symbols = {name: library_function(name) for name in ("memcpy", "memset")}
-    code = jit.LoadedCode([fixed_object(library_calls())], (START_SYMBOL, FINISH_SYMBOL), symbols)
-    _loaded.append(code)
-    return code.addresses
-
-
-_loaded: list[jit.LoadedCode] = []
+    return jit.LoadedCode([fixed_object(library_calls())], (START_SYMBOL, FINISH_SYMBOL), symbols)
 
 
 def check_programs(program: CompiledProgram, group: str) -> None:

@@ -540,6 +540,9 @@ def test_bad_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
         match=r"Assigns assigns self\.last, which would be lost|attribute self\.last was assigned",
     ):
         trace(Assigns(), x)
+    small = torch.ones(3, dtype=torch.float8_e5m2)
+    with pytest.raises(ImportedProgramError, match=r"argument of Module .* type float8_e5m2\n"):
+        trace(module_of(lambda x: x * 2), small)
     with pytest.raises(gradir.GradirError, match=r"use gradir\.interop\.torch\.functional"):
         gradir.jit(lambda y: differentiable(nn.ReLU())(y))(x.numpy())
     with pytest.raises(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from jax_ops import jax, jnp
 from jax_programs import POLICIES, PROGRAMS, captured, checkpoint_name
+from mpiexec import needs_mpi, on_ranks
 from test_jax_primitives import same, total
 
 import gradir
@@ -215,6 +217,44 @@ def test_in_a_program_of_gradir() -> None:
     np.testing.assert_allclose(gradir.jit(f)(x), np.sort(x)[::-1] ** 2)
     np.testing.assert_allclose(gradir.grad(lambda x: gnp.sum(f(gnp.sin(x))))(x),
                                2 * np.sin(x) * np.cos(x))  # fmt: skip
+
+
+def test_what_came_in_goes_on(tmp_path: Path) -> None:
+    """fn.profile names JAX's lines, a limit is kept, and a library has the gradient."""
+
+    def loss(w: Any, x: Any) -> Any:
+        def goes_on(state: Any) -> Any:
+            return state[0] < 8
+
+        def step(state: Any) -> Any:
+            return state[0] + 1, jnp.tanh(state[1] @ w)
+
+        return jnp.sum(jax.lax.while_loop(goes_on, step, (0, x))[1] ** 2)
+
+    random = np.random.default_rng(0)
+    w, x = random.normal(size=(16, 16)) * 0.3, random.normal(size=(64, 16))
+    ours = differentiable(loss)
+    whole = gradir.jit(gradir.value_and_grad(ours))
+    profile = whole.profile(w, x)
+    assert profile.seconds > 0
+    assert any(__file__ in str(part.lines) for part in profile.kernels)
+    value, slope = whole(w, x)
+    limited = gradir.jit(gradir.value_and_grad(ours, memory_limit=60_000))
+    np.testing.assert_array_equal(limited(w, x)[1], slope)
+    path = tmp_path / "loss.so"
+    gradir.export_library(gradir.value_and_grad(ours), path, w, x, functions="loss_gradient")
+    of_library = gradir.load_library(path).loss_gradient(w, x)
+    np.testing.assert_array_equal(of_library[0], value)
+    np.testing.assert_array_equal(of_library[1], slope)
+
+
+@needs_mpi
+def test_two_ranks_differentiate_a_loop() -> None:
+    """The mean of the gradients of two halves of a batch is that of the whole, by MPI."""
+    program = Path(__file__).parents[1] / "support" / "mpi_jax.py"
+    done = on_ranks(2, str(program))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert sorted(done.stdout.splitlines()) == ["agree 0", "agree 1"]
 
 
 def test_functions_of_gradir_in_another_one() -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import io
 import math
+import pickle
 import re
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -465,6 +467,29 @@ def test_exported_programs(tmp_path: Path) -> None:
     np.testing.assert_allclose(y, norm(x).detach(), atol=1e-12)
     np.testing.assert_allclose(changed["running_var"], norm.running_var)
     assert changed["num_batches_tracked"] == 1
+
+
+class Harm:
+    """An object whose pickle writes a file when it is read."""
+
+    def __init__(self, path: Path):
+        self.path = path
+
+    def __reduce__(self) -> Any:
+        return Path.touch, (self.path,)
+
+
+def test_hostile_files_are_never_read(tmp_path: Path) -> None:
+    """Files, their names and their bytes are refused as they come: no pickle is loaded."""
+    harmed, file = tmp_path / "harmed", tmp_path / "hostile.pt2"
+    torch.save({"model": Harm(harmed)}, file)
+    data = file.read_bytes()
+    message = r"a file is loaded by torch\.export\.load"
+    for given in (file, str(file), data, io.BytesIO(data), pickle.dumps(Harm(harmed))):
+        for refused in (trace, differentiable, functional_of):
+            with pytest.raises(gradir.GradirError, match=message):
+                refused(given, trust_derivatives=True)
+    assert not harmed.exists()
 
 
 def test_a_wider_memory_than_the_limit_is_recomputed() -> None:

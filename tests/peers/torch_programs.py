@@ -317,6 +317,11 @@ CASES: dict[str, TorchCase] = {
         lambda: (floats(2, 5, 3),),
         orders=1,
     ),
+    "projected lstm": TorchCase(
+        lambda: Recurrent("LSTM", num_layers=2, proj_size=2, bias=False),
+        lambda: (floats(4, 2, 3),),
+        orders=1,
+    ),
     "gru": TorchCase(lambda: Recurrent("GRU", bias=False), lambda: (floats(4, 2, 3),), orders=1),
     "rnn": TorchCase(lambda: Recurrent("RNN", num_layers=2), lambda: (floats(4, 3),), orders=1),
     "embedding bag": TorchCase(

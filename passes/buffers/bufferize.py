@@ -35,7 +35,7 @@ from xdsl.traits import ConstantLike
 from gradir.dialects.base.access import Access
 from gradir.dialects.base.diagnostics import PassError
 from gradir.dialects.base.interfaces import TensorOp, has_trait
-from gradir.dialects.base.shapes import element_of, is_scalar, is_static, is_tensor, shape_of
+from gradir.dialects.base.shapes import element_of, is_open, is_scalar, is_tensor, shape_of
 from gradir.dialects.foreign.elements import dense_of
 from gradir.dialects.grad.tape import TapeType
 from gradir.dialects.loopnest.buffer_ops import WindowOp
@@ -144,7 +144,7 @@ class _Bufferizer:
                 f"got {type_}",
                 self.function,
             )
-        if is_tensor(type_) and not is_static(type_):
+        if is_open(type_):
             raise PassError(
                 f"@{self.function.sym_name.data}: native code needs static shapes, got {type_}; "
                 "write the extents, or run gradir-specialize",

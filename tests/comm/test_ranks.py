@@ -159,7 +159,7 @@ def test_ranks_that_take_other_branches(name: str, taken: tuple[bool, bool]) -> 
     def total(xs: list[Array]) -> float:
         return sum(r[0].sum() for r in run_ranks(module, "f", list(zip(xs, taken, strict=True))))
 
-    ones = [np.ones_like(r[0]) for r in each(module, "f", xs, True)]
+    ones = [np.ones_like(r[0]) for r in run_ranks(module, "f", list(zip(xs, taken, strict=True)))]
     given = list(zip(xs, taken, ones, strict=True))
     derived = module.gradient("f", mode="vjp", wrt=[0])
     found = [r[1] for r in run_ranks(derived, "f_vjp", given)]

@@ -124,12 +124,13 @@ def _written(op: Operation) -> SSAValue | None:
 
 
 def _writes_between(first: SSAValue, last: SSAValue) -> list[Operation]:
-    """The ops that make the last value of the first one by writing parts; none where others do."""
+    """The ops that make the last value of the first one by writing parts, each for the next alone;
+    none where others do."""
     found: list[Operation] = []
     while last is not first:
         op = last.owner
         below = _written(op) if isinstance(op, Operation) else None
-        if below is None or not isinstance(op, Operation):
+        if below is None or not isinstance(op, Operation) or not last.has_one_use():
             return []
         found.append(op)
         last = below

@@ -134,7 +134,7 @@ def test_two_values_are_not_kept_for_one() -> None:
 def test_random_loops_keep_their_results() -> None:
     random = np.random.default_rng(0)
     seen = 0
-    for _ in range(400):
+    for _ in range(160):
         read, write = random.integers(-3, EXTENT + 3, 2).tolist()
         long, wide = random.integers(1, 4, 2).tolist()
         low, high = random.integers(0, 6, 2).tolist()
@@ -149,7 +149,7 @@ def test_random_loops_keep_their_results() -> None:
         wanted = gradir.interpret(module, "f", *arguments)
         for one, other in zip(wanted, gradir.interpret(after, "f", *arguments), strict=True):
             assert (one == other).all(), module
-    assert seen > 40
+    assert seen > 15
 
 
 SLICES = """func.func @f(%x: tensor<6x3xf64>) -> tensor<6x3xf64> {

@@ -20,7 +20,8 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from gradir.dialects.base.access import Access, constant_row, dim_row
 from gradir.dialects.base.constants import constant_integer
-from gradir.dialects.loopnest.loopnest import IndexOp, NestOp
+from gradir.dialects.loopnest.buffer_ops import WindowOp
+from gradir.dialects.loopnest.loopnest import IndexOp, NestOp, ViewOp
 from gradir.passes.analysis.edits import erase
 from gradir.passes.analysis.liveness import flow_blocks
 from gradir.passes.buffers.state import root_of
@@ -52,7 +53,7 @@ def _write_pieces(block: Block, stack: NestOp) -> None:
     first = found[0]
     for writer in found:
         first = writer if writer.is_before_in_block(first) else first
-    if isinstance(target.owner, memref.AllocOp):
+    if isinstance(target.owner, memref.AllocOp) and target.owner.parent is block:
         target.owner.detach()
         block.insert_op_before(target.owner, first)
     for piece, writer in enumerate(found):
@@ -65,8 +66,8 @@ def _write_pieces(block: Block, stack: NestOp) -> None:
     buffers = list(stack.inputs)
     erase(stack)
     for buffer in buffers:
-        assert isinstance(buffer.owner, memref.AllocOp)
-        erase(buffer.owner)
+        if buffer.first_use is None and isinstance(buffer.owner, Operation):
+            erase(buffer.owner)
 
 
 def _place_in(rank: int, axis: int, number: int) -> Access:
@@ -88,7 +89,7 @@ def _stacked_axis(op: NestOp) -> int | None:
             continue
         access = Access.of_dims(rank, [d for d in range(rank) if d != axis])
         is_plain = (
-            len(op.inputs) == pieces
+            len(op.inputs) == len(set(op.inputs)) == pieces
             and len(op.outputs) == 1
             and op.output_combiners == ["none"]
             and op.output_accesses[0].is_identity
@@ -142,13 +143,26 @@ def _choice(op: NestOp, axis: int, index: int) -> int:
 
 
 def _writer_of(buffer: SSAValue, stack: NestOp) -> NestOp | None:
-    """The nest that makes all of a buffer that only a stack reads; None where there is none."""
-    users = [use.operation for use in buffer.uses]
-    if not isinstance(buffer.owner, memref.AllocOp) or len(users) != 2 or stack not in users:
+    """The nest that makes all of a buffer that behind it only a stack reads; None where there is
+    none."""
+    block = stack.parent
+    if (
+        block is None
+        or not isinstance(buffer.owner, memref.AllocOp)
+        or buffer.owner.parent is not block
+    ):
         return None
-    [writer] = [op for op in users if op is not stack] or [stack]
-    if not isinstance(writer, NestOp) or writer is stack or writer.parent is not stack.parent:
+    uses = list(buffer.uses)
+    users = [block.find_ancestor_op_in_block(use.operation) for use in uses]
+    writers = [
+        op for op in users if isinstance(op, NestOp) and op is not stack and buffer in op.outputs
+    ]
+    is_seen_through = any(isinstance(use.operation, ViewOp | WindowOp) for use in uses)
+    if not writers or is_seen_through or any(op is None for op in users):
         return None
+    writer = writers[0]
+    for op in writers:
+        writer = op if writer.is_before_in_block(op) else writer
     places = [k for k, out in enumerate(writer.outputs) if out is buffer]
     is_whole = (
         len(places) == 1
@@ -156,7 +170,10 @@ def _writer_of(buffer: SSAValue, stack: NestOp) -> NestOp | None:
         and writer.output_accesses[places[0]].is_identity
         and places[0] not in writer.starting_outputs
     )
-    return writer if is_whole and writer.is_before_in_block(stack) else None
+    is_last = writer.is_before_in_block(stack) and all(
+        op in (stack, writer) or op.is_before_in_block(writer) for op in users if op is not None
+    )
+    return writer if is_whole and is_last else None
 
 
 def _may_move(block: Block, stack: NestOp, writers: list[NestOp]) -> bool:

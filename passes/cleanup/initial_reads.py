@@ -24,9 +24,12 @@ from xdsl.dialects import arith, scf, tensor
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation, SSAValue
 
+from gradir.dialects.array.comparison import LessOp, WhereOp
 from gradir.dialects.array.creation import FullOp
 from gradir.dialects.array.dynamic_slices import DynamicSliceOp, DynamicUpdateSliceOp
 from gradir.dialects.array.elementwise import AddOp, SubtractOp
+from gradir.dialects.array.gather_scatter import IndexUpdateOp
+from gradir.dialects.array.indexing import ScatterAddOp, TakeOp
 from gradir.dialects.array.known_bools import are_true
 from gradir.dialects.base.attributes import integers_of
 from gradir.dialects.base.constants import constant_integer
@@ -53,7 +56,11 @@ def read_initial_values(loop: scf.ForOp) -> bool:
             continue
         uses = [use.operation for use in argument.uses]
         reads = [op for op in uses if _reads_before(counts, op, argument, writes)]
-        is_dead = len(reads) + 1 == len(uses) and loop.results[k].first_use is None
+        is_dead = (
+            len(reads) + 1 == len(uses)
+            and loop.results[k].first_use is None
+            and all(op.results[0].has_one_use() for op in writes)
+        )
         number = loop.iter_args[k].owner
         for op in reads:
             if isinstance(number, FullOp | ZeroOp):
@@ -108,6 +115,12 @@ def _part_of(op: Operation) -> _Part | None:
             return _Part([next(given) if n == DYNAMIC_INDEX else n for n in fixed], sizes)
         case tensor.ExtractOp() | tensor.InsertOp():
             return _Part(op.indices, [1] * len(op.indices))
+        case TakeOp() | IndexUpdateOp() | ScatterAddOp() if not shape_of(op.indices.type):
+            shape, axis = shape_of(op.x.type), op.axis
+            return _Part(
+                [op.indices if d == axis else 0 for d in range(len(shape))],
+                [1 if d == axis else n for d, n in enumerate(shape)],
+            )
         case _:
             return None
 
@@ -115,7 +128,7 @@ def _part_of(op: Operation) -> _Part | None:
 def _written(op: Operation) -> SSAValue | None:
     """The tensor that an op copies, but for one part; None for other ops."""
     match op:
-        case DynamicUpdateSliceOp():
+        case DynamicUpdateSliceOp() | IndexUpdateOp() | ScatterAddOp():
             return op.x
         case tensor.InsertSliceOp() | tensor.InsertOp():
             return op.dest
@@ -142,7 +155,7 @@ def _reads_before(
     """Whether an op of the body reads a part of a carried tensor that no earlier iteration wrote.
 
     Earlier ones wrote on the other side of an axis, the further the longer ago."""
-    is_read = isinstance(op, DynamicSliceOp | tensor.ExtractSliceOp | tensor.ExtractOp)
+    is_read = isinstance(op, DynamicSliceOp | TakeOp | tensor.ExtractSliceOp | tensor.ExtractOp)
     if not is_read or op.operands[0] is not argument or op.parent is not counts.loop.body.block:
         return False
     shape, read, parts = shape_of(argument.type), _part_of(op), [_part_of(op) for op in writes]
@@ -236,6 +249,8 @@ class _Counts:
                 if left is None or right is None:
                     return None
                 return left + right.times(1 if isinstance(op, arith.AddiOp | AddOp) else -1)
+            case WhereOp(operands=[condition, _, other]) if self._is_never(condition):
+                return self.place(other)
             case arith.MuliOp():
                 left, right = (self.place(operand) for operand in op.operands)
                 if left is None or right is None or (left.slope and right.slope):
@@ -243,6 +258,16 @@ class _Counts:
                 return left.times(right.first) if left.slope else right.times(left.first)
             case _:
                 return None
+
+    def _is_never(self, condition: SSAValue) -> bool:
+        """Whether it is the question if a place is negative, and the place never is: an index that
+        may count from the end."""
+        match condition.owner:
+            case LessOp(operands=[index, zero]):
+                found, none = self.place(index), self.place(zero)
+                return found is not None and none == _Place(0, 0) and self.ends(found)[0] >= 0
+            case _:
+                return False
 
     def _holds(self, value: SSAValue, place: _Place) -> bool:
         """Whether the type of an integer holds it in each iteration."""

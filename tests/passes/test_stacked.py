@@ -90,6 +90,25 @@ def test_a_result_in_the_memory_of_an_argument() -> None:
     np.testing.assert_allclose(found, wanted, rtol=1e-13)
 
 
+@pytest.mark.parametrize("shape", [(40,), (3, 17)], ids=str)
+def test_chains_that_reuse_memory(shape: tuple[int, ...]) -> None:
+    """The buffers of pieces held other values before, and are seen under other shapes."""
+    x, y = RANDOM.random(shape), RANDOM.random(shape)
+
+    def function(x: Any, y: Any) -> Any:
+        for _ in range(3):
+            total = gnp.cumsum(x, axis=-1) * y
+            wide = gnp.stack([total + 1, total * x], axis=-1)
+            x, y = wide.sum(axis=-1), wide[..., 0] - gnp.flip(wide[..., 1], axis=-1)
+            x = (x.reshape(-1) * 0.5).reshape(shape)
+        return gnp.stack([x, y], axis=-1), gnp.stack([y * 2, x, x + y])
+
+    found = gradir.jit(function)(x, y)
+    wanted = function(gnp.asarray(x), gnp.asarray(y))
+    for one, other in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12)
+
+
 def test_loops_that_carry_a_stack() -> None:
     def step(k: Any, z: Any) -> Any:
         return z * z * 0.5 + z[::-1]

@@ -262,3 +262,26 @@ def test_linear_parts():
     close(back(X[0])[0], W.T @ X[0])
     inside = gradir.jit(lambda x, t: gradir.linearize(f, x, W)[1](t, W * 0)[0])
     close(inside(X[0], X[1]), push(X[1], W * 0)[0])
+
+
+def test_linear_parts_of_loops():
+    def counted(x: Any) -> Any:
+        return gradir.fori_loop(0, 4, lambda i, u: gnp.sin(u) * 1.5, x)
+
+    def open_ended(x: Any) -> Any:
+        last = gradir.while_loop(
+            lambda s: s[0] < 3, lambda s: (s[0] + 1, gnp.sin(s[1]) * 1.1), (0, x)
+        )
+        return {"last": last[1], "count": last[0]}
+
+    for f in (counted, open_ended):
+        y, push = gradir.linearize(f, X[0])
+        wanted, along = gradir.jvp(f, (X[0],), (X[1],))
+        for _ in range(2):
+            found = push(X[1])
+            if f is open_ended:
+                close(found["last"], along["last"])
+                close(y["last"], wanted["last"])
+            else:
+                close(found, along)
+                close(y, wanted)

@@ -18,14 +18,16 @@ from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import lifted
 from gradir.frontends.tracing.trees import Tree, flatten
 from gradir.frontends.transforms.derivatives import (
+    Transposed,
     jvp,
     require_complex,
     require_output,
     vjp,
 )
-from gradir.frontends.transforms.jit import Jitted, P, jit_transform
+from gradir.frontends.transforms.jit import Jitted, P, jit, jit_transform
 from gradir.frontends.transforms.requests import numbers_of
 from gradir.frontends.transforms.vmap import vmap
+from gradir.runtime.tapes import NativeTape
 
 Numbers = int | Sequence[int]
 
@@ -219,9 +221,12 @@ def _parts(
 def linearize(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
     """The results of the function, and the function from tangents of the primals to theirs.
 
-    What the derivative needs of the primals is computed once, here.
+    What the derivative needs of the primals is computed once, here; but of a function with loops,
+    linearized outside of traces, with each call of the derivative.
     """
     value, back = vjp(function, *primals)
+    if isinstance(back, Transposed) and any(isinstance(r, NativeTape) for r in back.residuals):
+        return value, jit(lambda *tangents: jvp(function, primals, tangents)[1])
     leaves, tree = flatten(value)
     zero = tree.build([_zero_like(leaf) for leaf in leaves])
     _, forward = vjp(back, zero)

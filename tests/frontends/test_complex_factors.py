@@ -148,6 +148,11 @@ def test_values_are_numpy_s(dtype: Any) -> None:
         w, v = linalg.eig(general)
         assert w.dtype == v.dtype == dtype
         np.testing.assert_allclose(general @ v, v * w, 10 * close, 10 * close)
+    for name in ("pinv", "svd"):  # of the lower triangle, without imaginary parts of the diagonal
+        found, wanted = (getattr(lib, name)(a, hermitian=True) for lib in (linalg, np.linalg))
+        if name == "svd":
+            found, wanted = found[1], wanted[1]
+        np.testing.assert_allclose(found, wanted, close, 10 * close)
     lower = linalg.cholesky(a @ a.conj().T)
     np.testing.assert_allclose(lower @ lower.conj().T, a @ a.conj().T, 10 * close, 10 * close)
 

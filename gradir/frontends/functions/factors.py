@@ -14,7 +14,7 @@ from gradir.dialects.grad.grad import AddSlopeOp, NoGradOp
 from gradir.frontends.functions.arguments import axes_of, floating
 from gradir.frontends.functions.array_ops import op
 from gradir.frontends.functions.op_functions import apply
-from gradir.frontends.functions.parts import conjugate
+from gradir.frontends.functions.parts import conjugate, is_complex_array
 from gradir.frontends.functions.promotion import converted
 from gradir.frontends.functions.reductions import max, min
 from gradir.frontends.functions.sugar import (
@@ -146,9 +146,12 @@ def _mirrored(what: str, a: Any, triangle: str | None) -> Any:
         raise refusal(f'{what}: UPLO must be "L" or "U", got {triangle!r}')
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
         raise refusal(f"{what}: symmetric matrices must be square, got {x!r}")
-    if triangle in ("L", "l"):
-        return op.add(op.tril(x), adjoint(op.tril(x, k=-1)))
-    return op.add(op.triu(x), adjoint(op.triu(x, k=1)))
+    part, k = (op.tril, -1) if triangle in ("L", "l") else (op.triu, 1)
+    if is_complex_array(x):
+        # the imaginary parts of the diagonal are not read
+        half = (part(x) + part(x, k=k)) * 0.5
+        return half + adjoint(half)
+    return op.add(part(x), adjoint(part(x, k=k)))
 
 
 def adjoint(x: Any) -> Any:

@@ -68,6 +68,11 @@ class FullOp(CreationOp):
         exact = rounded(value, f64 if is_float(element) else element)
         return cls.create(result_types=[type_], attributes={"value": attribute(exact)})
 
+    def with_type(self, emitter: Emitter, type_: Attribute) -> Value:
+        """A tensor of another type, with the same elements."""
+        made = FullOp.create(result_types=[type_], attributes=self.attributes)
+        return emitter.value(emitter.insert(made).y)
+
     @property
     def number(self) -> float:
         """The number, of complex ones the real part."""

@@ -6,7 +6,7 @@ row has a cotangent, whatever the labels are, and so has each row of a causal ma
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from math import prod
 from typing import Any, TypeGuard, cast
 
@@ -17,7 +17,7 @@ from gradir.dialects.array.comparison import AstypeOp, GreaterOp, LogicalAndOp, 
 from gradir.dialects.array.creation import ConstantOp, CreationOp, FullOp
 from gradir.dialects.array.indexing import IndexingOp
 from gradir.dialects.array.movement import BroadcastToOp, FlipOp, MovementOp
-from gradir.dialects.array.slicing import SliceOp
+from gradir.dialects.array.slicing import PadOp, SliceOp
 from gradir.dialects.array.statistics import AnyOp
 from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.base.lazy_numpy import np
@@ -47,11 +47,40 @@ def are_true(bools: SSAValue, deep: int = _DEEPEST) -> bool:
         return are_true(op.operands[0], deep - 1)
     if isinstance(op, LogicalOrOp | LogicalAndOp):
         known = (are_true(each, deep - 1) for each in op.operands)
-        return any(known) if isinstance(op, LogicalOrOp) else all(known)
+        if isinstance(op, LogicalAndOp):
+            return all(known)
+        return any(known) or _cover_each_other(op, deep)
     if isinstance(op, AnyOp):
         return is_each_line_true(op.operands[0], op.axes)
     constant = constant_of(bools)
     return constant is not None and bool(constant.all())
+
+
+def _cover_each_other(either: LogicalOrOp, deep: int) -> bool:
+    """Whether bools that are true in parts, side by side along an axis, are true everywhere."""
+    shape, spans = shape_of(either.y.type), dict[int, list[tuple[int, int]]]()
+    pending: list[SSAValue] = [either.y]
+    while pending:
+        match pending.pop().owner:
+            case LogicalOrOp(operands=[x, y]):
+                pending += [x, y]
+            case PadOp() as pad if are_true(pad.x, deep - 1):
+                for box in pad.boxes():
+                    parts = [(d, *span) for d, (*span, n) in enumerate(box) if span != [0, n]]
+                    if len(parts) == 1:
+                        axis, begin, stop = parts[0]
+                        spans.setdefault(axis, []).append((begin, stop))
+            case _:
+                pass
+    return any(_fill(sorted(each), shape[axis]) for axis, each in spans.items())
+
+
+def _fill(spans: Sequence[tuple[int, int]], extent: int) -> bool:
+    """Whether sorted spans, from a place to before another, cover an axis."""
+    end = 0
+    for begin, stop in spans:
+        end = max(end, stop) if begin <= end else end
+    return end >= extent
 
 
 def is_each_line_true(bools: SSAValue, axes: Collection[int]) -> bool:

@@ -96,11 +96,15 @@ class ReshapeOp(MovementOp):
         return [ReshapeOp.on(batch.operands[0], type=batch.result_types()[0])]
 
     def simplify(self, x: Value) -> Value | None:
+        from gradir.dialects.array.creation import FullOp
+
         if x.type == self.y.type:
             return x
         match x.ssa.owner:
             case ReshapeOp() as inner:
                 return ReshapeOp.on(x.emitter.value(inner.x), type=self.y.type)
+            case FullOp() as full:
+                return full.with_type(x.emitter, self.y.type)
             case _:
                 return None
 
@@ -231,7 +235,7 @@ class BroadcastToOp(MovementOp):
 
         match x.ssa.owner:
             case FullOp() as full:
-                return x.emitter.value(x.emitter.insert(FullOp.fill(full.whole, self.y.type)).y)
+                return full.with_type(x.emitter, self.y.type)
             case BroadcastToOp() as inner:
                 return BroadcastToOp.on(x.emitter.value(inner.x), type=self.y.type)
             case _:

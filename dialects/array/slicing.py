@@ -192,9 +192,9 @@ class PadOp(MovementOp):
     def support(self, of: Supports) -> Mask | None:
         if self.mode != "constant" or number(self.attributes, "value", 0.0):
             return super().support(of)
-        return padded_support(self, of, self._boxes())
+        return padded_support(self, of, self.boxes())
 
-    def _boxes(self) -> tuple[Box, ...]:
+    def boxes(self) -> tuple[Box, ...]:
         """The place of x."""
         if not is_static(self.x.type):
             return ()

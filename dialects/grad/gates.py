@@ -16,6 +16,7 @@ from xdsl.ir import Operation, SSAValue
 
 from gradir.dialects.array.known_bools import are_true
 from gradir.dialects.array.movement import BroadcastToOp
+from gradir.dialects.base.between_ranks import BetweenRanksOp
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.op_rules import (
     VjpRule,
@@ -111,7 +112,8 @@ class Gates:
             [ct] = given
             before = ct.emitter.block.last_op
             return self._gate_products(ct, derive(operands), before, wanted)
-        if not isinstance(op, TensorOp) or _is_linear(op):
+        # what other ranks send is not 0 where this one's mask is false
+        if not isinstance(op, TensorOp) or isinstance(op, BetweenRanksOp) or _is_linear(op):
             return derive(operands)
         return self._gate_lines(op, derive, cts, operands, wanted)
 

@@ -239,6 +239,10 @@ class LoopOp(IRDLOperation, ABC):
         self.properties["input_maps"] = _maps(tuple(inputs))
         self.properties["output_maps"] = _maps(tuple(outputs))
 
+    def set_extents(self, extents: Sequence[int]) -> None:
+        """Run over these dimensions from now on; accesses must be made to match."""
+        self.properties["bounds"] = _numbers(tuple(extents))
+
     # Queries of passes.
 
     @property

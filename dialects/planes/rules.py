@@ -37,6 +37,7 @@ from gradir.dialects.array.assembly import StackOp
 from gradir.dialects.array.contraction import MatmulOp
 from gradir.dialects.array.elementwise import splat_of
 from gradir.dialects.array.factor_systems import along
+from gradir.dialects.array.fourier import FftOp
 from gradir.dialects.array.movement import PermuteDimsOp, reshaped, transposed
 from gradir.dialects.array.slicing import ConcatOp, part
 from gradir.dialects.base.attributes import attribute
@@ -51,6 +52,7 @@ from gradir.dialects.grad.lapack import COMPLEX, called_on_planes
 from gradir.dialects.planes import arithmetic as p
 from gradir.dialects.planes import functions
 from gradir.dialects.planes.arithmetic import Planes, plane_type
+from gradir.dialects.planes.fourier import transform
 
 MOST_SQUARES = 64
 """Larger integer powers are by exponential and logarithm."""
@@ -105,6 +107,10 @@ def _bilinear(op: TensorOp, e: Emitter, operands: Operands) -> Made:
         return made[0]
 
     return p.product_by(times, *operands)
+
+
+def _transform(op: FftOp, e: Emitter, operands: Operands) -> Made:
+    return transform(operands[0], op.axis, 1 if op.inverse else -1)
 
 
 def _product_of_elements(op: statistics.ProdOp, e: Emitter, operands: Operands) -> Made:
@@ -352,6 +358,7 @@ _RULES: dict[type[Operation], PairRule] = {
     MatmulOp: _bilinear,
     dot_general.DotGeneralOp: _bilinear,
     statistics.ProdOp: _product_of_elements,
+    FftOp: _transform,
     linear_systems.SolveOp: _solution,
     triangular.TriangularSolveOp: _triangular_solution,
     **dict.fromkeys(COMPLEX, _factors),

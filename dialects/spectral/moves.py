@@ -10,7 +10,7 @@ from gradir.dialects.array.movement import PermuteDimsOp
 from gradir.dialects.array.slicing import SliceOp
 from gradir.dialects.array.triangles import DiagonalBackwardOp
 from gradir.dialects.array.used_columns import picked
-from gradir.dialects.base.shapes import shape_of
+from gradir.dialects.base.shapes import is_open, shape_of
 from gradir.dialects.spectral.forms import FormReader, Found, axis_of
 
 
@@ -70,6 +70,8 @@ def permute_form(reader: FormReader, op: Operation) -> Found:
 def slice_form(reader: FormReader, op: Operation) -> Found:
     form = reader.form(op.operands[0])
     assert form is not None and isinstance(op, SliceOp)
+    if is_open(op.operands[0].type):
+        return None  # where a slice ends may not be known
     place = axis_of(form, op.operands[0])
     shape = shape_of(op.operands[0].type)
     for d, (bounds, n) in enumerate(zip(op.bounds, shape, strict=True)):

@@ -35,7 +35,7 @@ from xdsl.traits import ConstantLike
 from gradir.dialects.base.access import Access
 from gradir.dialects.base.diagnostics import PassError
 from gradir.dialects.base.interfaces import TensorOp, has_trait
-from gradir.dialects.base.shapes import element_of, is_scalar, is_static, is_tensor, shape_of
+from gradir.dialects.base.shapes import element_of, is_open, is_scalar, is_tensor, shape_of
 from gradir.dialects.foreign.elements import dense_of
 from gradir.dialects.grad.tape import TapeType
 from gradir.dialects.loopnest.buffer_ops import WindowOp
@@ -46,6 +46,7 @@ from gradir.passes.analysis.contraction_chains import may_overwrite
 from gradir.passes.analysis.edits import erase
 from gradir.passes.buffers import control_flow, tensor_ops
 from gradir.passes.buffers.delay_updates import delay_updates
+from gradir.passes.buffers.stacked import write_stacks
 from gradir.passes.buffers.state import BufferState, buffer_type, is_window, root_of
 from gradir.passes.buffers.tape_memory import parameters
 from gradir.passes.buffers.tapes import Tapes
@@ -63,7 +64,7 @@ def bufferize(module: ModuleOp) -> None:
             name = function.sym_name.data
             raise PassError(f"@{name}: native code needs one block, got several", function)
         delay_updates(function.body.block)
-        _Bufferizer(module, function).run()
+        write_stacks(_Bufferizer(module, function).run())
 
 
 @dataclass
@@ -82,7 +83,7 @@ class _Bufferizer:
         self.state = BufferState(module, function)
         self.state.tapes = Tapes(self.state)
 
-    def run(self) -> None:
+    def run(self) -> FuncOp:
         s = self.state
         in_out = in_out_results(self.function)
         for argument in s.source.args:
@@ -107,6 +108,7 @@ class _Bufferizer:
                 i64, sorted(s.block.args.index(results[r]) - inputs for r in in_out.values())
             )
             made.attributes[READ_RESULTS] = read
+        return made
 
     def _argument(self, argument: SSAValue) -> None:
         if isinstance(argument.type, TapeType):
@@ -144,7 +146,7 @@ class _Bufferizer:
                 f"got {type_}",
                 self.function,
             )
-        if is_tensor(type_) and not is_static(type_):
+        if is_open(type_):
             raise PassError(
                 f"@{self.function.sym_name.data}: native code needs static shapes, got {type_}; "
                 "write the extents, or run gradir-specialize",

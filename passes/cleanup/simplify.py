@@ -9,6 +9,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 
 from xdsl.context import Context
+from xdsl.dialects import scf
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
@@ -20,13 +21,21 @@ from gradir.dialects.base.op_rules import simplified
 from gradir.dialects.base.value import Emitter
 from gradir.passes.analysis.edits import replace_results
 from gradir.passes.cleanup.dead_code import blocks_inside_out, remove_dead_ops
+from gradir.passes.cleanup.initial_reads import read_initial_values, remove_true_gates
 from gradir.passes.cleanup.simplify_flow import simplify_flow
 
 
 def simplify_block(block: Block) -> None:
-    """Simplify the ops of one block, merge equal constants, and remove dead ops."""
+    """Simplify the ops of one block, merge equal constants, and remove dead ops.
+
+    Blocks inside are simple already; a loop's body is simplified again where it reads less.
+    """
     op = block.first_op
     while op is not None:
+        if isinstance(op, scf.ForOp) and read_initial_values(op):
+            simplify_block(op.body.block)
+            remove_true_gates(op)
+            simplify_block(op.body.block)
         op = _simplify_op(block, op) if len(op.results) == 1 else op.next_op
     simplify_flow(block)
     _merge_equal_constants(block)

@@ -26,6 +26,7 @@ from gradir.passes.analysis.live_bytes import BlockMemory
 from gradir.passes.analysis.liveness import flow_blocks
 from gradir.passes.cleanup.dead_code import is_only_block, remove_dead_ops
 from gradir.passes.fusion.groups import FusionGroup, Grouping
+from gradir.passes.fusion.products import turn_products
 from gradir.passes.fusion.schedule import reorder, require_tensors, sunk_order
 from gradir.passes.fusion.views import Input, inline_views, inputs_of
 
@@ -45,6 +46,7 @@ def fuse_block(block: Block) -> None:
     require_tensors(block, "gradir-fuse")
     inline_views(block)
     remove_dead_ops(block)
+    turn_products(block)
     # so that values with late readers are made late, and fuse with these
     reorder(block, sunk_order(BlockMemory(block)))
     groups = Grouping(block).groups

@@ -21,6 +21,7 @@ from gradir.dialects.base.shapes import element_of, shape_of
 from gradir.dialects.building.body import computes
 from gradir.dialects.loopnest.loopnest import ContractOp, IndexOp, LoopOp, NestOp, scalar_type
 from gradir.passes.analysis.edits import erase
+from gradir.passes.fusion.products import make_once
 
 # Results SMALL times larger than the tensors read for them are computed where they are read, if
 # they take at most MOST_SPREAD_OPS ops of one instruction each.
@@ -72,6 +73,8 @@ def inline_views(block: Block) -> None:
     for op in list(block.ops):
         if isinstance(op, LoopOp) and op.parent is block:
             _inline_into(op, producers)
+            if isinstance(op, ContractOp):
+                make_once(op)
 
 
 def is_map(op: Operation) -> bool:

@@ -59,12 +59,12 @@ OPS: dict[str, tuple[str, str, Reference]] = {
 }
 
 
-def module_of(name: str, ranks: int) -> gradir.Module:
+def module_of(name: str, ranks: int, program: str = PROGRAM) -> gradir.Module:
     op, shape, _ = OPS[name]
     shape = shape.replace("M", str(2 * ranks)).replace("K", str(4 // ranks))
     op = f"%y = {op.replace('N', str(ranks))} : tensor<4x2xf64>"
     op += "" if shape == "4x2" and "gather" not in op else f" -> tensor<{shape}xf64>"
-    return gradir.parse(PROGRAM.format(op=op, result=shape))
+    return gradir.parse(program.format(op=op, result=shape))
 
 
 def arguments(ranks: int) -> list[Array]:
@@ -133,6 +133,37 @@ def test_forward_mode(name: str) -> None:
         for step in (1e-6, -1e-6)
     ]
     np.testing.assert_allclose(found, (sides[0] - sides[1]) / 2e-6, atol=1e-7)
+
+
+MASKED = """
+func.func @f(%x: tensor<4x2xf64>, %taken: i1) -> tensor<{result}xf64> {{
+  %s = array.sin %x : tensor<4x2xf64>
+  {op}
+  %no = array.full {{value = 0.0}} : tensor<{result}xf64>
+  %z = scf.if %taken -> (tensor<{result}xf64>) {{
+    scf.yield %y : tensor<{result}xf64>
+  }} else {{
+    scf.yield %no : tensor<{result}xf64>
+  }}
+  func.return %z : tensor<{result}xf64>
+}}
+"""
+
+
+@pytest.mark.parametrize("taken", [(True, False), (False, True)])
+@pytest.mark.parametrize("name", OPS)
+def test_ranks_that_take_other_branches(name: str, taken: tuple[bool, bool]) -> None:
+    """The mask of one rank says nothing of what the others send."""
+    module, xs = module_of(name, 2, MASKED), arguments(2)
+
+    def total(xs: list[Array]) -> float:
+        return sum(r[0].sum() for r in run_ranks(module, "f", list(zip(xs, taken, strict=True))))
+
+    ones = [np.ones_like(r[0]) for r in run_ranks(module, "f", list(zip(xs, taken, strict=True)))]
+    given = list(zip(xs, taken, ones, strict=True))
+    derived = module.gradient("f", mode="vjp", wrt=[0])
+    found = [r[1] for r in run_ranks(derived, "f_vjp", given)]
+    np.testing.assert_allclose(found, slopes(total, xs), atol=1e-8)
 
 
 @pytest.mark.parametrize("kind", ["max", "min"])

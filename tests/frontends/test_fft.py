@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 from complex_programs import Array, numbers
+from xdsl.dialects.builtin import f32, f64
 
 import gradir
 import gradir.numpy as gnp
-from gradir.dialects.array.fourier import LARGEST_PRIME, radices
+from gradir.dialects.planes.fourier_programs import Lines, has_program, primes_of, radices_of
 
 # Powers of small primes, products, primes with and without a convolution.
 LENGTHS = (1, 2, 3, 4, 5, 7, 8, 12, 16, 17, 30, 31, 37, 60, 64, 74, 97, 128, 210, 243)
@@ -163,12 +165,77 @@ def test_a_filter_in_a_loop() -> None:
     gradir.testing.check_grads(diffused, (numbers(8),), atol=1e-7, rtol=1e-7)
 
 
-def test_radices() -> None:
+def test_passes_make_a_length() -> None:
     for n in range(2, 600):
-        found = radices(n)
         primes = [p for p in range(2, n + 1) if n % p == 0 and all(p % q for q in range(2, p))]
-        assert (found is None) == (max(primes) > LARGEST_PRIME)
-        assert found is None or int(np.prod(found)) == n
+        assert sorted(set(primes_of(n))) == primes
+        assert int(np.prod(primes_of(n))) == int(np.prod(radices_of(n))) == n
+        assert has_program(n) == (max(primes) <= 31)
+        for inner, element in product((1, 3), (f32, f64)):
+            passes = Lines(2, n, inner, 1, element).passes
+            done = 1
+            for each in passes:
+                assert (each.done, n) == (done, each.radix * each.rest * done)
+                done *= each.radix
+            assert done == n
+
+
+@pytest.mark.parametrize(
+    ("axis", "dtype"), [(0, np.complex128), (1, np.complex128), (1, np.complex64)]
+)
+def test_each_small_length_along_both_axes(axis: int, dtype: Any) -> None:
+    """Lines one behind the other, and side by side."""
+    lengths = (*range(1, 36), 40, 48, 60, 64, 66)
+    xs = [numbers(*((n, 3) if axis == 0 else (3, n))).astype(dtype) for n in lengths]
+    found = gradir.jit(lambda xs: [gnp.fft.fft(x, axis=axis) for x in xs])(xs)
+    for one, x in zip(found, xs, strict=True):
+        same(one, np.fft.fft(x, axis=axis), 1e-14 if dtype == np.complex128 else 2e-6)
+
+
+@pytest.mark.parametrize(
+    "shape", [(1000,), (4096,), (3, 1024), (899,), (40, 70), (6, 33, 65)], ids=str
+)
+def test_long_lines(shape: tuple[int, ...]) -> None:
+    """More lines side by side than are transformed at a time, several passes, a prime of 31."""
+    x = numbers(*shape)
+    for axis in range(len(shape)):
+        forward = gradir.jit(lambda x, axis=axis: gnp.fft.fft(x, axis=axis))(x)
+        same(forward, np.fft.fft(x, axis=axis), 1e-14)
+        back = gradir.jit(lambda x, axis=axis: gnp.fft.ifft(x, axis=axis))(forward)
+        same(back, x, 1e-14)
+
+
+def test_parts_that_a_program_computes() -> None:
+    """Planes that are no parts of one tensor in memory, or of another one than they seem."""
+    x = numbers(4, 12)
+
+    def computed(x: Any) -> Any:
+        turned = gnp.fft.fft(x * 1j)
+        mixed = gnp.fft.fft(x.imag + 1j * x.real)
+        return turned, mixed, gnp.fft.fft(gnp.fft.fft(x).conj())
+
+    found = gradir.jit(computed)(x)
+    wanted = (
+        np.fft.fft(x * 1j), np.fft.fft(x.imag + 1j * x.real), np.fft.fft(np.fft.fft(x).conj())
+    )  # fmt: skip
+    for one, other in zip(found, wanted, strict=True):
+        same(one, other)
+
+
+def test_a_number_that_is_nan_is_in_each_sum_of_its_line() -> None:
+    x = numbers(3, 48)
+    x[1, 5] = np.nan
+    found = np.asarray(gradir.jit(gnp.fft.fft)(x))
+    assert np.isnan(found[1]).all()
+    same(found[[0, 2]], np.fft.fft(x[[0, 2]]))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_threads_do_not_change_bits(threads: int) -> None:
+    x = numbers(50, 96)
+    found = gradir.jit(gnp.fft.fft, threads=threads)(x)
+    rows = [gradir.jit(gnp.fft.fft, threads=1)(row) for row in x]
+    assert np.asarray(found).tobytes() == np.stack([np.asarray(r) for r in rows]).tobytes()
 
 
 def test_errors() -> None:

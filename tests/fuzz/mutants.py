@@ -236,9 +236,10 @@ def compare(name: str, one: Array, other: Array, where: Array | None = None) -> 
         if not np.array_equal(one, other):
             raise Broken("native integers", f"@{name}: interpreter {one}, native {other}")
         return
-    wide: Array = one.astype(np.float64)
-    narrow: Array = other.astype(np.float64)
-    tolerance = TOLERANCE[one.dtype.itemsize]
+    widest = np.complex128 if one.dtype.kind == "c" else np.float64
+    wide: Array = one.astype(widest)
+    narrow: Array = other.astype(widest)
+    tolerance = TOLERANCE[one.real.dtype.itemsize]
     scale = float(np.max(np.abs(wide), initial=1.0, where=np.isfinite(wide)))
     if not np.allclose(wide, narrow, rtol=tolerance, atol=tolerance * scale, equal_nan=True):
         raise Broken("native numbers", f"@{name}: interpreter {one}, native {other}")

@@ -107,6 +107,8 @@ UNPROVEN: dict[str, str] = {
 PASSES: dict[str, str] = {
     "cleanup/simplify.py": "the simplifications of this page; equal constants are merged by bits",
     "cleanup/simplify_flow.py": "control flow, above",
+    "cleanup/initial_reads.py": "no algebra: places of a carried tensor that no iteration "
+    "wrote yet, by intervals; tested by random loops; gates whose bools are true go",
     "cleanup/dce.py": "no algebra: ops without readers go; tested",
     "cleanup/dead_code.py": "no algebra: ops without readers go; tested",
     "cleanup/dead_region_values.py": "no algebra: values without readers go; tested",
@@ -121,6 +123,8 @@ PASSES: dict[str, str] = {
     "fusion/fuse.py": "|-x| is |x|: both clear the sign bit; no other algebra: bodies one after "
     "the other; numbers are handed on as they are "
     "stored, or nests stay apart; tested",
+    "fusion/products.py": "the factors of a product change sides, its chains stay: "
+    "multiplication commutes; equal chains are computed once; tested",
     "fusion/groups.py": "no algebra: which nests merge; tested",
     "fusion/schedule.py": "no algebra: the order of nests; tested",
 }

@@ -184,7 +184,7 @@ class NestPlanner:
             position += len(symbols)
             writes.append(
                 LinearWrite(
-                    pointer=f"%out{k}",
+                    pointer=f"%out{_first_of(op.outputs, k)}",
                     kind=element_kind(cast(ShapedType, type_)),
                     value_kind=kind_of(op.yielded[k].type),
                     offset=Linear(steps, offset),
@@ -391,3 +391,8 @@ class NestPlanner:
             if w.combiner == "none" or w.starts:
                 continue
             self._fill(w, prod(self.shapes[w.position]))
+
+
+def _first_of(buffers: Sequence[SSAValue], number: int) -> int:
+    """The first number of a buffer that may be named more than once."""
+    return next((k for k, each in enumerate(buffers) if each is buffers[number]), number)

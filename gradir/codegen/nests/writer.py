@@ -64,6 +64,7 @@ class PassWriter:
         """Write the outputs that are not combined."""
         lanes, f = self.lanes, self.f
         streamed: list[StreamedStore] = []
+        pairs: dict[LinearWrite, tuple[str, str]] = {}
         for w in self.one.writes:
             if w.combiner != "none" or w.in_memory:
                 continue
@@ -72,11 +73,31 @@ class PassWriter:
             address = self.loops.address(w.pointer, w.kind, w.offset, shift)
             address = self._in_chunk(w, address)
             stride = w.offset.coefficients[self.one.vector_dim]
-            if mask is None and w.pointer in self.streams.pointers:
+            if mask is None and lanes > 1 and (first := self._first_of_pair(w)) is not None:
+                pairs[w] = address, value
+                if first in pairs and w is not first:
+                    other = pairs[first]
+                    f.store_interleaved(w.kind, lanes, other[0], other[1], value)
+            elif mask is None and w.pointer in self.streams.pointers:
                 streamed.append(StreamedStore(w.kind, lanes, address, value))
             else:
                 f.store_strided(w.kind, lanes, address, stride, value, mask)
         self.streams.store(streamed)
+
+    def _first_of_pair(self, write: LinearWrite) -> LinearWrite | None:
+        """The write of the even elements, for a write of these or of the odd ones beside them."""
+        steps = write.offset.coefficients
+        if steps[self.one.vector_dim] != 2 or write.chunk_step:
+            return None
+        plain = [w for w in self.one.writes if w.combiner == "none" and not w.in_memory]
+        beside = [
+            w
+            for w in plain
+            if (w.pointer, w.kind, w.offset.coefficients) == (write.pointer, write.kind, steps)
+        ]
+        if len(beside) != 2 or beside[1].offset.constant - beside[0].offset.constant != 1:
+            return None
+        return beside[0]
 
     def _in_chunk(self, write: LinearWrite, address: str) -> str:
         if not write.chunk_step:

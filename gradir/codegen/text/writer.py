@@ -196,6 +196,15 @@ class FunctionWriter(Instructions):
         else:
             self.scatter(kind, lanes, pointer, self.lane_offsets(lanes, stride), value, mask)
 
+    def store_interleaved(self, kind: str, lanes: int, pointer: str, even: str, odd: str) -> None:
+        """Two vectors in turns, element by element, from `pointer` on."""
+        stored = memory_kind(kind)
+        even, odd = (self._to_memory(kind, lanes, value) for value in (even, odd))
+        for part in range(2):
+            order = [n // 2 + n % 2 * lanes for n in range(part * lanes, (part + 1) * lanes)]
+            mixed = self.shuffle(stored, lanes, even, order, odd)
+            self.store(stored, lanes, self.address(stored, pointer, part * lanes), mixed, None)
+
     def _store_close(
         self, kind: str, lanes: int, pointer: str, stride: int, value: str, mask: str | None
     ) -> None:

@@ -20,7 +20,6 @@ func.func @norm(%x: tensor<3xf32>) -> tensor<f32> {
 // CHECK-NEXT: }
 //      CHECK: func.func @prod_grad(%x: tensor<3xf32>) -> (tensor<f32>, tensor<3xf32>) {
 // CHECK-NEXT:   %y = array.prod %x : tensor<3xf32> -> tensor<f32>
-// CHECK-NEXT:   %y_ct = array.full {value = 1.0} : tensor<f32>
 // CHECK-NEXT:   %0 = array.reshape %x : tensor<3xf32> -> tensor<1x3x1xf32>
 // CHECK-NEXT:   %1 = array.pad %0 {low = [0, 0, 0], high = [0, 1, 0], value = 1.0} : tensor<1x3x1xf32> -> tensor<1x4x1xf32>
 // CHECK-NEXT:   %2 = array.reshape %1 : tensor<1x4x1xf32> -> tensor<1x2x2x1xf32>
@@ -33,10 +32,7 @@ func.func @norm(%x: tensor<3xf32>) -> tensor<f32> {
 // CHECK-NEXT:   %9 = array.multiply %3, %8 : tensor<1x2x2x1xf32>
 // CHECK-NEXT:   %10 = array.reshape %9 : tensor<1x2x2x1xf32> -> tensor<1x4x1xf32>
 // CHECK-NEXT:   %11 = array.slice %10 {stop = [1, 3, 1]} : tensor<1x4x1xf32> -> tensor<1x3x1xf32>
-// CHECK-NEXT:   %12 = array.reshape %11 : tensor<1x3x1xf32> -> tensor<3xf32>
-// CHECK-NEXT:   %13 = array.reshape %y_ct : tensor<f32> -> tensor<1xf32>
-// CHECK-NEXT:   %14 = array.broadcast_to %13 : tensor<1xf32> -> tensor<3xf32>
-// CHECK-NEXT:   %x_ct = array.multiply %14, %12 : tensor<3xf32>
+// CHECK-NEXT:   %x_ct = array.reshape %11 : tensor<1x3x1xf32> -> tensor<3xf32>
 // CHECK-NEXT:   func.return %y, %x_ct : tensor<f32>, tensor<3xf32>
 // CHECK-NEXT: }
 //      CHECK: func.func @pow(%x: tensor<f32>, %n: tensor<f32>) -> tensor<f32> {
@@ -64,15 +60,11 @@ func.func @norm(%x: tensor<3xf32>) -> tensor<f32> {
 // CHECK-NEXT: }
 //      CHECK: func.func @norm_grad(%x: tensor<3xf32>) -> (tensor<f32>, tensor<3xf32>) {
 // CHECK-NEXT:   %y = array.norm %x : tensor<3xf32> -> tensor<f32>
-// CHECK-NEXT:   %y_ct = array.full {value = 1.0} : tensor<f32>
 // CHECK-NEXT:   %0 = array.reshape %y : tensor<f32> -> tensor<1xf32>
 // CHECK-NEXT:   %1 = array.broadcast_to %0 : tensor<1xf32> -> tensor<3xf32>
 // CHECK-NEXT:   %2 = array.divide %x, %1 : tensor<3xf32>
 // CHECK-NEXT:   %3 = array.full {value = 0.0} : tensor<3xf32>
 // CHECK-NEXT:   %4 = array.not_equal %1, %3 : tensor<3xf32>, tensor<3xf32> -> tensor<3xi1>
-// CHECK-NEXT:   %5 = grad.gate %2, %4, %3 {smooth = false} : tensor<3xf32>, tensor<3xi1>, tensor<3xf32> -> tensor<3xf32>
-// CHECK-NEXT:   %6 = array.reshape %y_ct : tensor<f32> -> tensor<1xf32>
-// CHECK-NEXT:   %7 = array.broadcast_to %6 : tensor<1xf32> -> tensor<3xf32>
-// CHECK-NEXT:   %x_ct = array.multiply %7, %5 : tensor<3xf32>
+// CHECK-NEXT:   %x_ct = grad.gate %2, %4, %3 {smooth = false} : tensor<3xf32>, tensor<3xi1>, tensor<3xf32> -> tensor<3xf32>
 // CHECK-NEXT:   func.return %y, %x_ct : tensor<f32>, tensor<3xf32>
 // CHECK-NEXT: }

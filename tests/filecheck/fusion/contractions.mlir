@@ -21,6 +21,15 @@ func.func @apart(%x: tensor<4x3xf32>, %w: tensor<3x5xf32>, %u: tensor<2x5xf32>) 
   %y = array.add %c, %p : tensor<4x5xf32>
   func.return %s, %y : tensor<5xf32>, tensor<4x5xf32>
 }
+// Read transposed alone, a product is made transposed, if the left factor's rows then lie as columns
+// of the right one.
+func.func @turned(%x: tensor<3x4xf32>, %w: tensor<3x5xf32>, %u: tensor<5x4xf32>) -> tensor<5x4xf32> {
+  %t = array.permute_dims %x {axes = [1, 0]} : tensor<3x4xf32> -> tensor<4x3xf32>
+  %c = array.matmul %t, %w : tensor<4x3xf32>, tensor<3x5xf32> -> tensor<4x5xf32>
+  %p = array.permute_dims %c {axes = [1, 0]} : tensor<4x5xf32> -> tensor<5x4xf32>
+  %y = array.add %u, %p : tensor<5x4xf32>
+  func.return %y : tensor<5x4xf32>
+}
 // Factors are read where they lie, transposed or not; what is computed first is made first.
 func.func @factors(%x: tensor<3x4xf32>, %w: tensor<5x3xf32>) -> tensor<4x5xf32> {
   %t = array.permute_dims %x {axes = [1, 0]} : tensor<3x4xf32> -> tensor<4x3xf32>
@@ -56,6 +65,12 @@ func.func @factors(%x: tensor<3x4xf32>, %w: tensor<5x3xf32>) -> tensor<4x5xf32> 
 // CHECK-NEXT:   }
 // CHECK-NEXT:   func.return %s, %y : tensor<5xf32>, tensor<4x5xf32>
 // CHECK-NEXT: }
+//      CHECK: func.func @turned
+// CHECK-NEXT:   %y = loopnest.contract [5, 4, 3] (%w[d2, d0] : tensor<3x5xf32>, %x[d2, d1] : tensor<3x4xf32>, %0 = %u[d0, d1] : tensor<5x4xf32>) acc %1: f32 -> ([d0, d1] : tensor<5x4xf32>) {
+// CHECK-NEXT:     %2 = arith.addf %0, %1 : f32
+// CHECK-NEXT:     loopnest.yield %2 : f32
+// CHECK-NEXT:   }
+// CHECK-NEXT:   func.return %y : tensor<5x4xf32>
 //      CHECK: func.func @factors(%x: tensor<3x4xf32>, %w: tensor<5x3xf32>) -> tensor<4x5xf32> {
 // CHECK-NEXT:   %u = loopnest.nest [3, 5] (%0 = %w[d1, d0] : tensor<5x3xf32>) -> ([d0, d1] : tensor<3x5xf32>) {
 // CHECK-NEXT:     %1 = math.exp %0 : f32

@@ -121,21 +121,17 @@ func.func @stage(%x: tensor<8x8xf32>, %w: tensor<8x8xf32>, %key: tensor<i64>) ->
 // GRAD-NEXT:   %t_point = grad.tanh_point %z : tensor<8x8xf32>
 // GRAD-NEXT:   %t = grad.tanh_at %t_point : tensor<8x8xf32>
 // GRAD-NEXT:   %loss = array.sum %t : tensor<8x8xf32> -> tensor<f32>
-// GRAD-NEXT:   %loss_ct = array.full {value = 1.0} : tensor<f32>
-// GRAD-NEXT:   %0 = array.reshape %loss_ct : tensor<f32> -> tensor<1x1xf32>
-// GRAD-NEXT:   %t_ct = array.broadcast_to %0 : tensor<1x1xf32> -> tensor<8x8xf32>
-// GRAD-NEXT:   %1 = grad.tanh_slope_at %t_point : tensor<8x8xf32>
-// GRAD-NEXT:   %t_point_ct = array.multiply %t_ct, %1 : tensor<8x8xf32>
-// GRAD-NEXT:   %2 = array.permute_dims %w {axes = [1, 0]} : tensor<8x8xf32> -> tensor<8x8xf32>
-// GRAD-NEXT:   %d_ct = array.matmul %t_point_ct, %2 : tensor<8x8xf32>, tensor<8x8xf32> -> tensor<8x8xf32>
-// GRAD-NEXT:   %3 = array.permute_dims %d {axes = [1, 0]} : tensor<8x8xf32> -> tensor<8x8xf32>
-// GRAD-NEXT:   %w_ct = array.matmul %3, %t_point_ct : tensor<8x8xf32>, tensor<8x8xf32> -> tensor<8x8xf32>
+// GRAD-NEXT:   %t_point_ct = grad.tanh_slope_at %t_point : tensor<8x8xf32>
+// GRAD-NEXT:   %0 = array.permute_dims %w {axes = [1, 0]} : tensor<8x8xf32> -> tensor<8x8xf32>
+// GRAD-NEXT:   %d_ct = array.matmul %t_point_ct, %0 : tensor<8x8xf32>, tensor<8x8xf32> -> tensor<8x8xf32>
+// GRAD-NEXT:   %1 = array.permute_dims %d {axes = [1, 0]} : tensor<8x8xf32> -> tensor<8x8xf32>
+// GRAD-NEXT:   %w_ct = array.matmul %1, %t_point_ct : tensor<8x8xf32>, tensor<8x8xf32> -> tensor<8x8xf32>
 // GRAD-NEXT:   %mask_1 = grad.unpack_bits %mask_bits : tensor<8xi8> -> tensor<8x8xi1>
 // GRAD-NEXT:   %h_ct = grad.drop %d_ct, %mask_1 {p = 0.5} : tensor<8x8xf32>, tensor<8x8xi1> -> tensor<8x8xf32>
-// GRAD-NEXT:   %4 = array.cos %x : tensor<8x8xf32>
-// GRAD-NEXT:   %5 = array.multiply %h_ct, %4 : tensor<8x8xf32>
-// GRAD-NEXT:   %6 = array.full {value = 0.0} : tensor<8x8xf32>
-// GRAD-NEXT:   %x_ct = grad.gate %5, %mask_1, %6 : tensor<8x8xf32>, tensor<8x8xi1>, tensor<8x8xf32> -> tensor<8x8xf32>
+// GRAD-NEXT:   %2 = array.cos %x : tensor<8x8xf32>
+// GRAD-NEXT:   %3 = array.multiply %h_ct, %2 : tensor<8x8xf32>
+// GRAD-NEXT:   %4 = array.full {value = 0.0} : tensor<8x8xf32>
+// GRAD-NEXT:   %x_ct = grad.gate %3, %mask_1, %4 : tensor<8x8xf32>, tensor<8x8xi1>, tensor<8x8xf32> -> tensor<8x8xf32>
 // GRAD-NEXT:   func.return %loss, %x_ct, %w_ct : tensor<f32>, tensor<8x8xf32>, tensor<8x8xf32>
 // GRAD-NEXT: }
 
@@ -145,11 +141,7 @@ func.func @stage(%x: tensor<8x8xf32>, %w: tensor<8x8xf32>, %key: tensor<i64>) ->
 // FUSED-NEXT:   %t_point = grad.tanh_point %d : tensor<8x8xf32>
 // FUSED-NEXT:   %t = grad.tanh_at %t_point : tensor<8x8xf32>
 // FUSED-NEXT:   %loss = array.sum %t : tensor<8x8xf32> -> tensor<f32>
-// FUSED-NEXT:   %loss_ct = array.full {value = 1.0} : tensor<f32>
-// FUSED-NEXT:   %0 = array.reshape %loss_ct : tensor<f32> -> tensor<1x1xf32>
-// FUSED-NEXT:   %t_ct = array.broadcast_to %0 : tensor<1x1xf32> -> tensor<8x8xf32>
-// FUSED-NEXT:   %1 = grad.tanh_slope_at %t_point : tensor<8x8xf32>
-// FUSED-NEXT:   %t_point_ct = array.multiply %t_ct, %1 : tensor<8x8xf32>
+// FUSED-NEXT:   %t_point_ct = grad.tanh_slope_at %t_point : tensor<8x8xf32>
 // FUSED-NEXT:   %x_ct = grad.drop %t_point_ct, %mask {p = 0.5} : tensor<8x8xf32>, tensor<8x8xi1> -> tensor<8x8xf32>
 // FUSED-NEXT:   func.return %loss, %x_ct : tensor<f32>, tensor<8x8xf32>
 // FUSED-NEXT: }
@@ -168,9 +160,7 @@ func.func @stage(%x: tensor<8x8xf32>, %w: tensor<8x8xf32>, %key: tensor<i64>) ->
 // LOOP-NEXT:     scf.yield %d, %next, %tape_3 : tensor<8x8xf32>, tensor<i64>, !grad.tape<tensor<8xi8>, capacity = 3>
 // LOOP-NEXT:   }
 // LOOP-NEXT:   %loss = array.sum %y : tensor<8x8xf32> -> tensor<f32>
-// LOOP-NEXT:   %loss_ct = array.full {value = 1.0} : tensor<f32>
-// LOOP-NEXT:   %0 = array.reshape %loss_ct : tensor<f32> -> tensor<1x1xf32>
-// LOOP-NEXT:   %y_ct = array.broadcast_to %0 : tensor<1x1xf32> -> tensor<8x8xf32>
+// LOOP-NEXT:   %y_ct = array.full {value = 1.0} : tensor<8x8xf32>
 // LOOP-NEXT:   %x_ct, %tape_4 = scf.for %back = %zero to %three step %one iter_args(%d_ct = %y_ct, %tape_5 = %tape_1) -> (tensor<8x8xf32>, !grad.tape<tensor<8xi8>, capacity = 3>) {
 // LOOP-NEXT:     %tape_6, %mask_bits_1 = grad.tape_pop %tape_5 : !grad.tape<tensor<8xi8>, capacity = 3>
 // LOOP-NEXT:     %mask_1 = grad.unpack_bits %mask_bits_1 : tensor<8xi8> -> tensor<8x8xi1>
@@ -189,15 +179,13 @@ func.func @stage(%x: tensor<8x8xf32>, %w: tensor<8x8xf32>, %key: tensor<i64>) ->
 // STAGE-NEXT:     grad.yield %z, %d_1, %mask_bits_1 : tensor<8x8xf32>, tensor<8x8xf32>, tensor<8xi8>
 // STAGE-NEXT:   }
 // STAGE-NEXT:   %loss = array.sum %e : tensor<8x8xf32> -> tensor<f32>
-// STAGE-NEXT:   %loss_ct = array.full {value = 1.0} : tensor<f32>
-// STAGE-NEXT:   %0 = array.reshape %loss_ct : tensor<f32> -> tensor<1x1xf32>
-// STAGE-NEXT:   %e_ct = array.broadcast_to %0 : tensor<1x1xf32> -> tensor<8x8xf32>
+// STAGE-NEXT:   %e_ct = array.full {value = 1.0} : tensor<8x8xf32>
 // STAGE-NEXT:   %w_ct, %x_ct = grad.checkpoint -> (tensor<8x8xf32>, tensor<8x8xf32>) {
 // STAGE-NEXT:     %mask_1 = grad.unpack_bits %mask_bits : tensor<8xi8> -> tensor<8x8xi1>
-// STAGE-NEXT:     %1 = array.permute_dims %w {axes = [1, 0]} : tensor<8x8xf32> -> tensor<8x8xf32>
-// STAGE-NEXT:     %d_ct = array.matmul %e_ct, %1 : tensor<8x8xf32>, tensor<8x8xf32> -> tensor<8x8xf32>
-// STAGE-NEXT:     %2 = array.permute_dims %d {axes = [1, 0]} : tensor<8x8xf32> -> tensor<8x8xf32>
-// STAGE-NEXT:     %w_ct_1 = array.matmul %2, %e_ct : tensor<8x8xf32>, tensor<8x8xf32> -> tensor<8x8xf32>
+// STAGE-NEXT:     %0 = array.permute_dims %w {axes = [1, 0]} : tensor<8x8xf32> -> tensor<8x8xf32>
+// STAGE-NEXT:     %d_ct = array.matmul %e_ct, %0 : tensor<8x8xf32>, tensor<8x8xf32> -> tensor<8x8xf32>
+// STAGE-NEXT:     %1 = array.permute_dims %d {axes = [1, 0]} : tensor<8x8xf32> -> tensor<8x8xf32>
+// STAGE-NEXT:     %w_ct_1 = array.matmul %1, %e_ct : tensor<8x8xf32>, tensor<8x8xf32> -> tensor<8x8xf32>
 // STAGE-NEXT:     %x_ct_1 = grad.drop %d_ct, %mask_1 {p = 0.5} : tensor<8x8xf32>, tensor<8x8xi1> -> tensor<8x8xf32>
 // STAGE-NEXT:     grad.yield %w_ct_1, %x_ct_1 : tensor<8x8xf32>, tensor<8x8xf32>
 // STAGE-NEXT:   }

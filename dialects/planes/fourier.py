@@ -1,0 +1,99 @@
+"""array.fft on planes: a program for lengths without large prime factors, else a convolution of
+such a length (L. Bluestein, IEEE Trans. Audio Electroacoust. 18, 1970).
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr
+from xdsl.ir import SSAValue
+
+from gradir.dialects.array.creation import ConstantOp, numpy_dtype
+from gradir.dialects.array.movement import BroadcastToOp, ReshapeOp, reshaped
+from gradir.dialects.array.slicing import SliceOp, padded_back, part
+from gradir.dialects.base.lazy_numpy import np
+from gradir.dialects.base.shapes import tensor
+from gradir.dialects.base.value import Value
+from gradir.dialects.planes.arithmetic import Planes, multiply
+from gradir.dialects.planes.fourier_programs import Lines, has_program, roots
+
+
+def transform(x: Planes, axis: int, sign: int) -> Planes:
+    """The transform along an axis, with exp(sign * 2 pi i j k / n)."""
+    shape = x[0].shape
+    n = shape[axis]
+    if n == 1 or 0 in shape:
+        return x
+    if not has_program(n):
+        return _by_convolution(x, axis, sign)
+    lines = Lines(prod(shape[:axis]), n, prod(shape[axis + 1 :]), sign, x[0].element)
+    tables = [each for table in lines.constants() for each in _constant(x[0], table)]
+    given = _in_memory(x, lines) or [reshaped(each, _shape(lines)).ssa for each in x]
+    emitter = x[0].emitter
+    made = lines.lower(emitter, given, [each.ssa for each in tables])
+    re, im = (reshaped(emitter.value(each), shape) for each in made)
+    return re, im
+
+
+def _shape(lines: Lines) -> list[int]:
+    return [lines.outer, lines.n, lines.inner]
+
+
+def _in_memory(x: Planes, lines: Lines) -> list[SSAValue] | None:
+    """The tensor of which both planes are parts, as functions take complex tensors."""
+    wholes: list[SSAValue] = []
+    for k, plane in enumerate(x):
+        match plane.ssa.owner:
+            case ReshapeOp(x=cut) if isinstance(cut.owner, SliceOp):
+                whole = plane.emitter.value(cut.owner.x)
+                last = len(whole.shape) - 1
+                if whole.shape != (*plane.shape, 2) or cut.owner.bounds[last][:2] != (k, k + 1):
+                    return None
+                wholes.append(whole.ssa)
+            case _:
+                return None
+    if wholes[0] is not wholes[1]:
+        return None
+    return [reshaped(x[0].emitter.value(wholes[0]), [*_shape(lines), 2]).ssa]
+
+
+def _by_convolution(x: Planes, axis: int, sign: int) -> Planes:
+    """j * k is (j * j + k * k - (j - k) ** 2) / 2."""
+    n = x[0].shape[axis]
+    size = 1 << (2 * n - 2).bit_length()
+    chirp = roots(sign, 2 * n, np.arange(n, dtype=np.int64) ** 2)
+    kernel = np.zeros(size, complex)
+    kernel[:n] = chirp.conj()
+    kernel[size - n + 1 :] = chirp[1:][::-1].conj()
+    spectrum = np.fft.fft(kernel) / size
+    turned = multiply(x, _along(x[0], axis, chirp))
+    re, im = (padded_back(each, axis, 0, size) for each in turned)
+    wide = transform((re, im), axis, -1)
+    wide = transform(multiply(wide, _along(wide[0], axis, spectrum)), axis, 1)
+    re, im = (part(each, axis, 0, n) for each in wide)
+    return multiply((re, im), _along(x[0], axis, chirp))
+
+
+def _along(near: Value, axis: int, numbers: Any) -> Planes:
+    """Complex numbers along an axis of a shape, the same everywhere else."""
+    shape = [n if d == axis else 1 for d, n in enumerate(near.shape)]
+    re, im = (
+        BroadcastToOp.on(reshaped(each, shape), type=tensor(near.shape, near.element))
+        for each in _constant(near, numbers)
+    )
+    return re, im
+
+
+def _constant(near: Value, numbers: Any) -> Planes:
+    """The planes of constant complex numbers, with the elements of a value."""
+    type_: Any = tensor(numbers.shape, near.element)
+    made: list[Value] = []
+    for each in (numbers.real, numbers.imag):
+        data = np.ascontiguousarray(each, numpy_dtype(near.element)).tobytes()
+        dense = DenseIntOrFPElementsAttr(type_, BytesAttr(data))
+        op = ConstantOp.create(result_types=[type_], attributes={"value": dense})
+        made.append(near.emitter.value(near.emitter.insert(op).y))
+    re, im = made
+    return re, im

@@ -77,7 +77,9 @@ REFUSED = {
     "a negative momentum": r"momentum must be in \[0, 1\]",
     "vectors beside the singular ones have no derivative": r"full_matrices=True needs square",
     "likewise of qr": r'qr: mode "complete"',
-    "it is of real numbers here": r"must be real|expected real numbers|elements must be floating",
+    "it is of real numbers here": (
+        r"must be real|expected real numbers|elements must be floating|nn.l1_loss: operand types"
+    ),
     "torch broadcasts axes that are contracted": r"must have one extent, got",
 }
 """Reasons of refusals, by what their texts say."""

@@ -161,13 +161,13 @@ def mirrored(x: Any, triangle: str = "L") -> Any:
     return part + part.mH - torch.diag_embed(diagonal.real.to(x.dtype))
 
 
-def hermitian_if(x: Any, upper: bool) -> Any:
-    """torch's upper factor of complex matrices has a derivative that is not Hermitian."""
-    return (x + x.mH) / 2 if upper else x
+def hermitian(x: Any) -> Any:
+    """torch's derivatives of factors of complex matrices are not all Hermitian."""
+    return (x + x.mH) / 2
 
 
-def upper_factor(x: Any, upper: bool = False) -> Any:
-    return torch.linalg.cholesky(hermitian_if(x, upper), upper=upper)
+def torch_cholesky(x: Any, upper: bool = False) -> Any:
+    return torch.linalg.cholesky(hermitian(x), upper=upper)
 
 
 def torch_eigh(x: Any, triangle: str) -> Any:
@@ -290,12 +290,12 @@ def masked_norm(
 
 
 LINALG: dict[str, Function | tuple[Function, Function]] = {
-    "linalg.cholesky": (cholesky, upper_factor),
-    "cholesky": (cholesky, upper_factor),
+    "linalg.cholesky": (cholesky, torch_cholesky),
+    "cholesky": (cholesky, torch_cholesky),
     "linalg.cholesky_ex": (
         with_info(cholesky),
         lambda x, upper=False, check_errors=False: torch.linalg.cholesky_ex(
-            hermitian_if(x, upper), upper=upper, check_errors=check_errors
+            hermitian(x), upper=upper, check_errors=check_errors
         ),
     ),
     "cholesky_solve": cholesky_solve,
@@ -373,8 +373,8 @@ LINALG: dict[str, Function | tuple[Function, Function]] = {
         x if mask is None else gnp.where(mask, x, np.nan), dim, keepdim
     )[0],
     "masked.mean": counted(gnp.mean),
-    "masked.var": counted(gnp.var),
-    "masked.std": counted(gnp.std),
+    "masked.var": (counted(gnp.var), lambda *a, **k: torch.masked.var(*a, **k).real),
+    "masked.std": (counted(gnp.std), lambda *a, **k: torch.masked.std(*a, **k).real),
     "masked.cumsum": along(gnp.cumsum, 0.0),
     "masked.cumprod": along(gnp.cumprod, 1.0),
     "masked.softmax": along(nn.softmax, -np.inf),

@@ -8,6 +8,7 @@ from typing import Any
 
 from gradir.api import Module
 from gradir.errors import ArgumentError, ArgumentTypeError
+from gradir.frontends.imported.check import require_replayable
 from gradir.frontends.imported.replay import Replay
 from gradir.frontends.imported.torch_rules.table import TORCH
 from gradir.frontends.tracing.source_locations import at, location_of_function, place_of_user
@@ -77,8 +78,10 @@ def trace(
 def traced_program(program: TorchProgram, module: Any) -> Traced:
     """A program as a function of gradir."""
 
+    require_replayable(program.graph, TORCH)  # its arguments may be of no type of gradir's
+
     def run(*arrays: Any) -> list[Any]:
-        return Replay(TORCH).run(program.graph, arrays)
+        return Replay(TORCH).inside(program.graph, arrays)
 
     run.__name__ = program.graph.name
     run.__signature__ = _signature(program)  # pyrefly: ignore[missing-attribute]

@@ -28,6 +28,7 @@ from gradir.frontends.imported.table import RuleTable
 
 TOY = RuleTable("Toy")
 TOY.plain(sin=gnp.sin, times=gnp.multiply, wrong=lambda x: gnp.reshape(x, (-1, 1)))
+TOY.exact.add("times")
 TOY.refuse("it is not a function", "dice")
 TOY.rules["custom"] = CONTROL.rules["custom_jvp_call"]
 VECTOR = ForeignType((3,), "float64")
@@ -70,6 +71,17 @@ def test_values_gradients_and_lines() -> None:
     np.testing.assert_allclose(gradir.grad(function)(x), 0.5 * (np.cos(x) * x + np.sin(x)))
     text = str(gradir.trace(function, x))
     assert "%s = array.sin" in text
+
+
+def test_exact_ops_of_known_numbers_are_numbers() -> None:
+    number = ForeignType((), "float64")
+    b = Builder()
+    product = b.add("times", *[ForeignConstant(number, np.array(0.1))] * 2, type_=number)
+    product = b.add("times", product, product, type_=number)
+    product = b.add("times", b.add("sin", product, type_=number), product, type_=number)
+    text = str(gradir.trace(lambda x: Replay(TOY).run(b.graph(product, b.x), [x]), np.zeros(3)))
+    assert f"%1 = array.full {{value = {(0.1 * 0.1) ** 2!r}}} : tensor<f64>\n" in text
+    assert [text.count(f"array.{op} ") for op in ("full", "sin", "multiply")] == [2, 1, 1]
 
 
 def test_all_that_is_unknown_is_one_error() -> None:

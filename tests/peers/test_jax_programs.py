@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from jax_ops import jax, jnp
-from jax_programs import PROGRAMS, captured
+from jax_programs import POLICIES, PROGRAMS, captured, checkpoint_name
+from mpiexec import needs_mpi, on_ranks
 from test_jax_primitives import same, total
 
 import gradir
@@ -20,6 +22,7 @@ from gradir.interop.jax import differentiable, trace, wrap
 from gradir.packages import package
 
 extended: Any = package("jax.extend.core", "jax")
+symbolic_shape: Any = package("jax.export", "jax").symbolic_shape
 
 
 def gradients(function: Any, order: int) -> Any:
@@ -144,6 +147,57 @@ def test_decorator_and_options() -> None:
         assert f.__name__ == "f"
 
 
+KEPT: dict[str, tuple[Any, int]] = {
+    "none": (None, 0),
+    "nothing": (POLICIES.nothing_saveable, 0),
+    "dots": (POLICIES.dots_saveable, 3),
+    "dots without batch": (POLICIES.dots_with_no_batch_dims_saveable, 2),
+    "offloaded dots": (POLICIES.offload_dot_with_no_batch_dims("device", "pinned_host"), 2),
+    "these names": (POLICIES.save_only_these_names("tanh0", "other"), 1),
+    "all names but": (POLICIES.save_any_names_but_these("tanh1"), 2),
+    "both": (
+        POLICIES.save_from_both_policies(
+            POLICIES.dots_with_no_batch_dims_saveable, POLICIES.save_only_these_names("sin0")
+        ), 3,
+    ),
+    "offloaded names": (
+        POLICIES.save_and_offload_only_these_names(
+            names_which_can_be_saved=["tanh0"], names_which_can_be_offloaded=["tanh1"],
+            offload_src="device", offload_dst="pinned_host",
+        ), 2,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_policies_keep_what_they_keep_in_jax(name: str) -> None:
+    """The arrays between forward and backward are JAX's, one by one."""
+    policy, count = KEPT[name]
+
+    def layers(x: Any, w: Any) -> Any:
+        for k in range(2):
+            x = checkpoint_name(jnp.tanh(x @ w[k]), f"tanh{k}")
+            x = checkpoint_name(jnp.einsum("ij,ij->ij", x, jnp.sin(x)), f"sin{k}")
+        return x
+
+    def loss(x: Any, w: Any) -> Any:
+        return jnp.sum(jax.checkpoint(layers, policy=policy)(x, w) ** 2)
+
+    def plain(x: Any, w: Any) -> Any:  # what is offloaded has no second derivative in JAX
+        return jnp.sum(layers(x, w) ** 2)
+
+    args = jnp.linspace(-1, 1, 10).reshape(5, 2), jnp.linspace(-0.5, 0.9, 8).reshape(2, 2, 2)
+    split = trace(loss, *args).gradient("loss", [0, 1], "split")
+    _, *kept = gradir.compile(split, "loss_fwd")(*map(np.asarray, args))
+    theirs = jax.tree_util.tree_leaves(jax.eval_shape(lambda *a: jax.vjp(loss, *a)[1], *args))
+    assert sorted(a.shape for a in kept) == sorted(a.shape for a in theirs)
+    # beside the arguments and what the square needs
+    assert len(kept) == count + 3
+    found, expected = (gradients(lambda a, f=f: f(*a), 2)(args)
+                       for f in (differentiable(loss), plain))  # fmt: skip
+    same(found, expected, 1e-10, name)
+
+
 def test_keys_are_arguments_and_results() -> None:
     def f(key: Any, x: Any) -> Any:
         key, other = jax.random.split(key)
@@ -163,6 +217,44 @@ def test_in_a_program_of_gradir() -> None:
     np.testing.assert_allclose(gradir.jit(f)(x), np.sort(x)[::-1] ** 2)
     np.testing.assert_allclose(gradir.grad(lambda x: gnp.sum(f(gnp.sin(x))))(x),
                                2 * np.sin(x) * np.cos(x))  # fmt: skip
+
+
+def test_what_came_in_goes_on(tmp_path: Path) -> None:
+    """fn.profile names JAX's lines, a limit is kept, and a library has the gradient."""
+
+    def loss(w: Any, x: Any) -> Any:
+        def goes_on(state: Any) -> Any:
+            return state[0] < 8
+
+        def step(state: Any) -> Any:
+            return state[0] + 1, jnp.tanh(state[1] @ w)
+
+        return jnp.sum(jax.lax.while_loop(goes_on, step, (0, x))[1] ** 2)
+
+    random = np.random.default_rng(0)
+    w, x = random.normal(size=(16, 16)) * 0.3, random.normal(size=(64, 16))
+    ours = differentiable(loss)
+    whole = gradir.jit(gradir.value_and_grad(ours))
+    profile = whole.profile(w, x)
+    assert profile.seconds > 0
+    assert any(__file__ in str(part.lines) for part in profile.kernels)
+    value, slope = whole(w, x)
+    limited = gradir.jit(gradir.value_and_grad(ours, memory_limit=60_000))
+    np.testing.assert_array_equal(limited(w, x)[1], slope)
+    path = tmp_path / "loss.so"
+    gradir.export_library(gradir.value_and_grad(ours), path, w, x, functions="loss_gradient")
+    of_library = gradir.load_library(path).loss_gradient(w, x)
+    np.testing.assert_array_equal(of_library[0], value)
+    np.testing.assert_array_equal(of_library[1], slope)
+
+
+@needs_mpi
+def test_two_ranks_differentiate_a_loop() -> None:
+    """The mean of the gradients of two halves of a batch is that of the whole, by MPI."""
+    program = Path(__file__).parents[1] / "support" / "mpi_jax.py"
+    done = on_ranks(2, str(program))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert sorted(done.stdout.splitlines()) == ["agree 0", "agree 1"]
 
 
 def test_functions_of_gradir_in_another_one() -> None:
@@ -320,6 +412,47 @@ def test_all_that_is_missing_is_one_error() -> None:
     assert "fft (once; " in text and "programs with complex numbers are not read" in text
     assert re.search(r"debug_(print|callback) \(once; .*test_jax_programs.py:\d+:9\)", text)
     assert re.search(r"pure_callback \(once; .*: programs call nothing outside of them", text)
+
+
+def test_every_reason_has_its_line() -> None:
+    """Also those in loops, calls and rows, whose effects have no line of their own."""
+
+    def step(x: Any) -> Any:
+        jax.debug.print("{}", x)
+        x = x + x.astype(jnp.float8_e5m2).astype(x.dtype)
+        x = x + x.astype(jnp.int4).astype(x.dtype)
+        x = (x * 1j).real
+        x = x + jax.pure_callback(np.sin, jax.typeof(x), x, vmap_method="sequential")
+        return jnp.linalg.eigvals(x * jnp.eye(3)).real
+
+    def f(x: Any) -> Any:
+        loop = lambda x: jax.lax.while_loop(lambda x: x.sum() > 0, step, x)  # noqa: E731
+        return jax.jit(jax.vmap(loop))(x)
+
+    reasons = (
+        (r"debug_(print|callback)", "programs call nothing outside of them"),
+        ("convert_element_type", "there are no elements of type float8_e5m2"),
+        ("convert_element_type", "there are no elements of type int4"),
+        ("mul", "programs with elements of type complex128 are not read"),
+        ("pure_callback", "programs call nothing outside of them"),
+        ("eig", "programs with complex numbers are not read"),
+    )
+    with pytest.raises(ImportedProgramError) as caught:
+        trace(f, jnp.ones((2, 3)))
+    text = str(caught.value)
+    assert re.match(r".*test_jax_programs.py:\d+:\d+: error: JAX: @f has what cannot be", text), (
+        text
+    )
+    assert "an effect" not in text, text
+    for line, (op, why) in enumerate(reasons, step.__code__.co_firstlineno + 1):
+        place = rf"[^)]*test_jax_programs.py:{line}:"
+        assert re.search(rf"  {op} \({place}.*\): {why}", text), (op, text)
+
+
+def test_symbolic_extents_are_refused() -> None:
+    symbolic = jax.ShapeDtypeStruct(symbolic_shape("n"), "float32")
+    with pytest.raises(gradir.GradirError, match=r"argument 0: shape: expected integers, got \[n"):
+        trace(lambda x: x, symbolic)
 
 
 def test_bad_arguments() -> None:

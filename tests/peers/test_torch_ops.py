@@ -4,7 +4,9 @@ Each op of the database that exports is compared, values and gradients; a sample
 reason that is known here, or agrees. The tests take one sample of an op; more of them, with a
 table, run by
 
-    python tests/peers/test_torch_ops.py [--most N] [REGEX]
+    python tests/peers/test_torch_ops.py [--most N] [--write] [REGEX]
+
+`--write` puts the table into docs/torch.md.
 """
 
 from __future__ import annotations
@@ -128,6 +130,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("regex", nargs="?", default="")
     parser.add_argument("--most", type=int, default=10**6, help="samples of an op")
+    parser.add_argument("--write", action="store_true", help="write the table of docs/torch.md")
     parser.add_argument("--core", action="store_true", help="decomposed to core ATen first")
     options = parser.parse_args()
     begun = time.process_time()
@@ -137,6 +140,8 @@ def main() -> None:
     for op in OPS:
         if not is_compared(op) or not re.search(options.regex, name_of(op)):
             continue
+        if options.core and name_of(op).startswith("sparse."):
+            continue  # PyTorch's decomposition ends the process
         outcome = run_exported(op, options.most, seen, options.core)
         counts["ops of the database"] += 1
         counts["of which all samples agree"] += outcome.passed == outcome.samples
@@ -148,11 +153,26 @@ def main() -> None:
             reasons[f"WRONG: {name_of(op)} {text}"] += 1
     counts["ops of ATen in programs that agree"] = len(seen & set(TORCH.rules))
     counts["core ops of ATen in programs that agree"] = len(seen & core_ops())
-    for text, count in [*counts.items(), *reasons.most_common()]:
+    rows = [*counts.items(), *reasons.most_common()]
+    for text, count in rows:
         print(f"{count:6} {text[:400]}")
+    if options.write:
+        write(rows)
     rest = [op for op in core_ops() - seen if name_of_core(op) in TORCH.rules]
     print("core ops without a program:", *sorted(rest))
     print(f"{time.process_time() - begun:6.0f} seconds of CPU")
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "torch.md"
+BEGIN, END = "<!-- written by tests/peers/test_torch_ops.py -->\n", "\n<!-- end of it -->"
+
+
+def write(rows: list[tuple[str, int]]) -> None:
+    """Put the table into the page."""
+    before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
+    lines = [f"| {text} | {count:,} |" for text, count in rows]
+    table = "\n".join(["| | |", "|---|---|", *lines])
+    PAGE.write_text(before + BEGIN + table + END + rest.partition(END)[2], encoding="utf-8")
 
 
 if __name__ == "__main__":

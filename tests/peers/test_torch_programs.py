@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import io
 import math
+import pickle
 import re
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -467,6 +469,29 @@ def test_exported_programs(tmp_path: Path) -> None:
     assert changed["num_batches_tracked"] == 1
 
 
+class Harm:
+    """An object whose pickle writes a file when it is read."""
+
+    def __init__(self, path: Path):
+        self.path = path
+
+    def __reduce__(self) -> Any:
+        return Path.touch, (self.path,)
+
+
+def test_hostile_files_are_never_read(tmp_path: Path) -> None:
+    """Files, their names and their bytes are refused as they come: no pickle is loaded."""
+    harmed, file = tmp_path / "harmed", tmp_path / "hostile.pt2"
+    torch.save({"model": Harm(harmed)}, file)
+    data = file.read_bytes()
+    message = r"a file is loaded by torch\.export\.load"
+    for given in (file, str(file), data, io.BytesIO(data), pickle.dumps(Harm(harmed))):
+        for refused in (trace, differentiable, functional_of):
+            with pytest.raises(gradir.GradirError, match=message):
+                refused(given, trust_derivatives=True)
+    assert not harmed.exists()
+
+
 def test_a_wider_memory_than_the_limit_is_recomputed() -> None:
     layers = [part for _ in range(8) for part in (nn.Linear(32, 32), nn.Tanh())]
     module, x = nn.Sequential(*layers), torch.randn(64, 32)
@@ -540,6 +565,9 @@ def test_bad_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
         match=r"Assigns assigns self\.last, which would be lost|attribute self\.last was assigned",
     ):
         trace(Assigns(), x)
+    small = torch.ones(3, dtype=torch.float8_e5m2)
+    with pytest.raises(ImportedProgramError, match=r"argument of Module .* type float8_e5m2\n"):
+        trace(module_of(lambda x: x * 2), small)
     with pytest.raises(gradir.GradirError, match=r"use gradir\.interop\.torch\.functional"):
         gradir.jit(lambda y: differentiable(nn.ReLU())(y))(x.numpy())
     with pytest.raises(

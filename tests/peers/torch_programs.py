@@ -257,6 +257,17 @@ class Norms(nn.Module):
         return self.root(self.layer(self.group(x) + self.instance(x)))
 
 
+class Factors(nn.Module):
+    """LU factors, and systems solved by them."""
+
+    def forward(self, square: Any, wide: Any) -> Any:
+        packed, pivots = torch.linalg.lu_factor(square)
+        ahead = torch.linalg.lu_solve(packed, pivots, wide)
+        back = torch.linalg.lu_solve(packed, pivots, wide.mT, left=False, adjoint=True)
+        tall = torch.linalg.lu(wide.mT)
+        return ahead, back, *tall, *torch.lu_unpack(*torch.linalg.lu_factor(wide)), pivots
+
+
 class Losses(nn.Module):
     """Losses with weights, smoothing and reductions."""
 
@@ -304,6 +315,11 @@ CASES: dict[str, TorchCase] = {
     "lstm": TorchCase(
         lambda: Recurrent("LSTM", num_layers=2, batch_first=True, bidirectional=True),
         lambda: (floats(2, 5, 3),),
+        orders=1,
+    ),
+    "projected lstm": TorchCase(
+        lambda: Recurrent("LSTM", num_layers=2, proj_size=2, bias=False),
+        lambda: (floats(4, 2, 3),),
         orders=1,
     ),
     "gru": TorchCase(lambda: Recurrent("GRU", bias=False), lambda: (floats(4, 2, 3),), orders=1),
@@ -358,6 +374,7 @@ CASES: dict[str, TorchCase] = {
     "norms": TorchCase(Norms, lambda: (floats(2, 4, 5),), orders=1),
     "in place": TorchCase(InPlace, lambda: (floats(4, 4),)),
     "detached": TorchCase(Detached, lambda: (floats(4),), orders=1),
+    "factors": TorchCase(Factors, lambda: (floats(2, 3, 3), floats(3, 4))),
     "losses": TorchCase(Losses, lambda: (floats(6, 5), ids(6, most=4)), orders=1),
     "dropout left out": TorchCase(
         sequential(dense(3, 4), lambda: nn.Dropout(0.0), lambda: nn.PReLU(), dense(4, 2)),

@@ -38,7 +38,7 @@ class KeptObjects:
 
     def __init__(self, file: Path = FILE) -> None:
         self._path, self._process = file, os.getpid()
-        self._opening = threading.Lock()
+        self._opening, self._using = threading.Lock(), threading.Lock()
         self._file: sqlite3.Connection | None = None
         self._is_usable = True
         self._versions = b""
@@ -51,12 +51,13 @@ class KeptObjects:
         if file is None:
             return compile_by_llvm(worker, text, target, tier)
         key = self._key(text, target, tier)
-        row = file.execute("select object from objects where key = ?", (key,)).fetchone()
+        with self._using:  # Python's statements are kept, for one thread at a time
+            row = file.execute("select object from objects where key = ?", (key,)).fetchone()
         kept = None if row is None else _unpacked(row[0])
         if kept is not None:
             return kept
         made = compile_by_llvm(worker, text, target, tier)
-        with suppress(sqlite3.OperationalError):  # a full disk
+        with self._using, suppress(sqlite3.OperationalError):  # a full disk
             file.execute("insert or replace into objects values (?, ?)", (key, _packed(made)))
         return made
 

@@ -24,9 +24,9 @@ def require_replayable(graph: ForeignGraph, table: RuleTable) -> None:
     if not found.reasons:
         return
     lines = [_line(what, why, places) for (what, why), places in found.reasons.items()]
-    first = next(iter(found.reasons.values()))[0]
+    known = (place for places in found.reasons.values() for place in places if _is_known(place))
     heading = f"{table.system}: @{graph.name} has what cannot be imported:"
-    raise refusal("\n".join([heading, *lines]), ImportedProgramError, first)
+    raise refusal("\n".join([heading, *lines]), ImportedProgramError, next(known, None))
 
 
 def _collect(graph: ForeignGraph, table: RuleTable, found: Refusals, seen: set[int]) -> None:
@@ -46,7 +46,8 @@ def _check_node(node: ForeignNode, table: RuleTable, found: Refusals) -> None:
     if node.op not in table.rules:
         found.add(node.op, table.absent.get(node.op, _NO_RULE), node.place)
         return
-    if node.effect:
+    # that of an op in it is told there
+    if node.effect and not any(each.effect for graph in node.graphs for each in graph.nodes):
         found.add(node.op, f"it has an effect ({node.effect}), and programs have none", node.place)
         return
     for value in (*node.operands, *node.results):
@@ -65,6 +66,10 @@ def _line(what: str, why: str, places: list[LocationAttr]) -> str:
     texts = list(dict.fromkeys(map(_text, places)))
     listed = ", ".join(texts[:MOST_PLACES]) + (", ..." if len(texts) > MOST_PLACES else "")
     return f"  {what} ({times}; {listed}): {why}"
+
+
+def _is_known(place: LocationAttr) -> bool:
+    return isinstance(place, FileLineColLoc)
 
 
 def _text(place: LocationAttr) -> str:

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
+from xdsl.ir import Operation
 
+from gradir.dialects.array.creation import ConstantOp, FullOp
 from gradir.errors import GradirError, translate
 from gradir.frontends.imported.check import require_replayable
 from gradir.frontends.imported.errors import ImportedProgramError
@@ -27,8 +29,10 @@ from gradir.frontends.imported.table import RuleTable
 from gradir.frontends.tracing.source_locations import SOURCES, at, refusal
 from gradir.frontends.tracing.spec import ELEMENTS, type_text
 from gradir.frontends.tracing.tracer import Tracer
-from gradir.frontends.tracing.tracing import constant, element, lifted
+from gradir.frontends.tracing.tracing import constant, current, element, lifted
+from gradir.frontends.tracing.values import constant_value_of
 from gradir.frontends.transforms.markers import name
+from gradir.passes.analysis.edits import erase
 
 DEEPEST = 24
 """Derivative rules that call further functions with rules, each in the rule of another."""
@@ -55,8 +59,12 @@ class Replay:
             values[id(value)] = _checked(lifted(given), value.type, "argument")
         for node in graph.nodes:
             with _about(node):
+                last = current(node.op).blocks[-1].last_op
                 given = [_value(values, operand) for operand in node.operands]
-                for value, made in zip(node.results, self.results(node, given), strict=True):
+                found = self.results(node, given)
+                if node.op in self.table.exact and not node.kept and all(map(_is_number, given)):
+                    found = [_number(found[0], last)]
+                for value, made in zip(node.results, found, strict=True):
                     values[id(value)] = made
         return [_value(values, output) for output in graph.outputs]
 
@@ -185,6 +193,20 @@ def _checked(made: Tracer, type_: ForeignType, what: str) -> Tracer:
             f"{what}: expected {type_}, got {type_text(made.type)}: its rule is wrong"
         )
     return Tracer(made.made_in, made.ssa) if made.weak else made
+
+
+def _is_number(x: Tracer) -> bool:
+    return not x.shape and isinstance(x.ssa.owner, ConstantOp | FullOp)
+
+
+def _number(made: Tracer, last: Operation | None) -> Tracer:
+    """The value of a result that depends on known numbers, in place of the ops after `last`."""
+    value, block = constant_value_of(made), made.made_in.blocks[-1]
+    if value is None or made.shape:
+        return made
+    while block.last_op is not None and block.last_op is not last:
+        erase(block.last_op)
+    return constant(value, element(made))
 
 
 @contextmanager

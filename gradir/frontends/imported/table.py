@@ -15,12 +15,16 @@ Rule: TypeAlias = Callable[..., Any]
 
 @dataclass
 class RuleTable:
-    """The rules of a system. `notes` say where an op has a limit; `absent` why one is not there."""
+    """The rules of a system. `notes` say where an op has a limit; `absent` why one is not there.
+
+    `exact` ops have the same bits wherever they run: of known numbers they are known when read.
+    """
 
     system: str
     rules: dict[str, Rule] = field(default_factory=dict)
     absent: dict[str, str] = field(default_factory=dict)
     notes: dict[str, str] = field(default_factory=dict)
+    exact: set[str] = field(default_factory=set[str])
 
     @classmethod
     def joined(cls, system: str, *parts: RuleTable) -> RuleTable:
@@ -31,6 +35,7 @@ class RuleTable:
             made.rules |= part.rules
             made.absent |= part.absent
             made.notes |= part.notes
+            made.exact |= part.exact
         return made
 
     def rule(self, *names: str, note: str = "") -> Callable[[Rule], Rule]:

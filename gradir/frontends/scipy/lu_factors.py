@@ -72,17 +72,31 @@ def lu(a: Any, permute_l: bool = False, p_indices: bool = False) -> Any:
         return _permuted(low, places), high
     if p_indices:
         return places, low, high
-    count = rows.shape[-1]
-    is_there = gnp.expand_dims(places, -1) == np.arange(count)
-    return gnp.astype(is_there, gnp.real(low).dtype), low, high
+    return permutation(rows, gnp.real(low).dtype), low, high
 
 
-def _exchanges(rows: Any) -> Any:
-    """LAPACK's pivots of an order of rows: row k was exchanged with row pivots[k]."""
-    count = rows.shape[-1]
-    if not count:
-        return rows
-    numbers = np.arange(count)
+def packed(a: Any) -> tuple[Any, Any]:
+    """l below its diagonal of ones and u, in one matrix [.., m, n], and the order of the rows."""
+    m, n = a.shape[-2:]
+    if not a.size:
+        return a, gnp.broadcast_to(gnp.arange(m), a.shape[:-1])
+    if m == n:
+        both, rows, _, _ = apply(LuFactorOp, {"a": a})
+        return both, rows
+    low, high, rows = factored(a)
+    below, above = op.tril(low, k=-1), op.triu(high)
+    if n > m:
+        none = gnp.zeros((*a.shape[:-1], n - m), a.dtype)
+        return op.add(op.concat([below, none], axis=-1), above), rows
+    none = gnp.zeros((*a.shape[:-2], m - n, n), a.dtype)
+    return op.add(below, op.concat([above, none], axis=-2)), rows
+
+
+def exchanges(rows: Any, count: int) -> Any:
+    """LAPACK's pivots of an order of rows: in step k, row k and row pivots[k] change places."""
+    if not rows.size or not count:
+        return rows[..., :count]
+    numbers, steps = np.arange(rows.shape[-1]), np.arange(count)
 
     def step(k: Any, state: Any) -> Any:
         order, pivots = state
@@ -91,17 +105,18 @@ def _exchanges(rows: Any) -> Any:
         at = gnp.argmax(is_at, axis=-1)
         order = gnp.where(is_at, here[..., None], order)
         order = gnp.where(numbers == k, wanted[..., None], order)
-        return order, gnp.where(numbers == k, at[..., None], pivots)
+        return order, gnp.where(steps == k, at[..., None], pivots)
 
-    return fori_loop(0, count, step, (rows * 0 + numbers, rows * 0))[1]
+    return fori_loop(0, count, step, (rows * 0 + numbers, rows[..., :count] * 0))[1]
 
 
-def _order(pivots: Any) -> Any:
-    """The order of rows that exchanges make."""
-    count = pivots.shape[-1]
-    if not count:
-        return pivots
-    numbers = np.arange(count)
+def order_of(pivots: Any, size: int) -> Any:
+    """The order of `size` rows that exchanges make."""
+    count, numbers = pivots.shape[-1], np.arange(size)
+    pivots = gnp.astype(pivots, "int64")
+    start = gnp.broadcast_to(numbers, (*pivots.shape[:-1], size))
+    if not pivots.size:
+        return start
 
     def step(k: Any, order: Any) -> Any:
         at = gnp.take(pivots, k, axis=-1)[..., None]
@@ -111,7 +126,13 @@ def _order(pivots: Any) -> Any:
         order = gnp.where(is_at, here, order)
         return gnp.where(numbers == k, there, order)
 
-    return fori_loop(0, count, step, pivots * 0 + numbers)
+    return fori_loop(0, count, step, start)
+
+
+def permutation(rows: Any, dtype: Any) -> Any:
+    """The matrix p with a = p b, for the rows b of a in an order."""
+    places = gnp.argsort(rows, axis=-1)
+    return gnp.astype(gnp.expand_dims(places, -1) == np.arange(rows.shape[-1]), dtype)
 
 
 def lu_factor(a: Any) -> tuple[Any, Any]:
@@ -119,8 +140,8 @@ def lu_factor(a: Any) -> tuple[Any, Any]:
     x = _matrices(a, "lu_factor")
     if x.shape[-1] != x.shape[-2]:
         raise refusal(f"lu_factor: expected square matrices, got {x!r}; lu takes others")
-    both, rows, _, _ = apply(LuFactorOp, {"a": x})
-    return both, _exchanges(rows)
+    both, rows = packed(x)
+    return both, exchanges(rows, x.shape[-1])
 
 
 def lu_solve(lu_and_piv: Any, b: Any, trans: int = 0) -> Any:
@@ -138,7 +159,7 @@ def lu_solve(lu_and_piv: Any, b: Any, trans: int = 0) -> Any:
         raise refusal(f"lu_solve: b must have {both.shape[-1]} rows, got {floating(b)!r}")
     if not both.shape[-1]:
         return floating(b)
-    rows = _order(pivots)
+    rows = order_of(pivots, both.shape[-1])
     if trans:
         both = gnp.conj(both) if trans == 2 else both
         inner = op.triangular_solve(both, right, lower=False, transpose=True)

@@ -102,7 +102,7 @@ def constant_value_of(x: Tracer) -> Array | None:
         varies = x.made_in.has_program and _depends_on_arguments(x.made_in, x.ssa)
     except _Unknown:
         return None
-    return None if varies else value_of(x)
+    return None if varies else _found(x)
 
 
 def text_of(x: Tracer) -> Array | None:

@@ -35,4 +35,11 @@ RULES.refuse("factors with pivots are not there", "geqp3", "householder_product"
 RULES.refuse("tridiagonal factors are not there", "tridiagonal")
 RULES.refuse("elements of mixed types are not there", "scaled_dot_general", "scaled_matmul")
 RULES.refuse("ragged arrays are not there", "ragged_dot", "ragged_dot_general")
+RULES.refuse(
+    "sparse arrays are not there; compute with dense arrays, or with jax.ops.segment_sum",
+    *("bcoo_todense", "bcoo_fromdense", "bcoo_extract", "bcoo_transpose", "bcoo_dot_general"),
+    *("bcoo_dot_general_sampled", "bcoo_spdot_general", "bcoo_sort_indices", "bcoo_sum_duplicates"),
+    *("coo_todense", "coo_fromdense", "coo_matvec", "coo_matmat"),
+    *("csr_todense", "csr_fromdense", "csr_matvec", "csr_matmat"),
+)
 RULES.refuse("programs are without effects", "after_all", "create_token", "infeed", "outfeed")

@@ -30,6 +30,10 @@ RULES.plain(
     add_any=op.add, eq=op.equal, ne=op.not_equal, lt=op.less, le=op.less_equal, gt=op.greater,
     ge=op.greater_equal, is_finite=op.isfinite, stop_gradient=no_grad,
 )  # fmt: skip
+RULES.exact |= {
+    "eq", "ne", "lt", "le", "gt", "ge", "is_finite", "stop_gradient", "copy", "copy_p", "neg",
+    "add", "sub", "mul", "and", "or", "not", "nextafter", "select_n", "convert_element_type",
+}  # fmt: skip
 
 
 @RULES.rule("copy", "copy_p", "optimization_barrier", "device_put", "pvary", "reshard",

@@ -9,13 +9,11 @@ import numpy as np
 import gradir.frontends.functions.numpy as gnp
 from gradir.frontends.functions import factors
 from gradir.frontends.functions.array_ops import op
-from gradir.frontends.functions.promotion import converted, spread
+from gradir.frontends.functions.promotion import converted
 from gradir.frontends.imported.table import RuleTable
-from gradir.frontends.scipy.lu_factors import factored
+from gradir.frontends.scipy.lu_factors import exchanges, order_of, packed
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.spec import ELEMENTS
-from gradir.frontends.tracing.tracing import element
-from gradir.frontends.transforms.flow import fori_loop
 from gradir.frontends.transforms.implicit import linear_solver
 
 RULES = RuleTable("JAX")
@@ -42,61 +40,15 @@ def _triangular_solve(call: Any, a: Any, b: Any) -> Any:
 
 @RULES.rule("lu", note="the order of rows is a constant to derivatives")
 def _lu(call: Any, a: Any) -> list[Any]:
-    m, n = a.shape[-2:]
-    count = min(m, n)
-    if not a.size:
-        order = gnp.broadcast_to(gnp.arange(m), (*a.shape[:-2], m))
-        swaps, rows = (ELEMENTS[type_.dtype] for type_ in call.results[1:])
-        return [a, converted(order[..., :count], swaps), converted(order, rows)]
-    low, high, rows = factored(a)
-    below = op.tril(low, k=-1)
-    if n > count:
-        below = op.concat([below, _zeros(a, m, n - count)], axis=-1)
-    above = op.triu(high)
-    if m > count:
-        above = op.concat([above, _zeros(a, m - count, n)], axis=-2)
-    places, order = ELEMENTS[call.results[1].dtype], ELEMENTS[call.results[2].dtype]
-    return [below + above, converted(_swaps(rows, count), places), converted(rows, order)]
-
-
-def _zeros(like: Any, rows: int, columns: int) -> Any:
-    return spread(0, [*like.shape[:-2], rows, columns], element(like))
-
-
-def _swaps(rows: Any, count: int) -> Any:
-    """The exchanges that make an order [.., m] of 0, 1, ...: in step k, rows k and swaps[k]."""
-    batch, m = rows.shape[:-1], rows.shape[-1]
-    start = gnp.broadcast_to(gnp.arange(m), rows.shape)
-    empty = spread(0, [*batch, count], element(rows))
-    places, columns = gnp.arange(m), gnp.arange(count)
-
-    def step(k: Any, state: tuple[Any, Any]) -> tuple[Any, Any]:
-        now, swaps = state
-        wanted = gnp.take(rows, k, axis=-1)[..., None]
-        at = op.argmax(gnp.astype(op.equal(now, wanted), "int64"), axis=now.ndim - 1)[..., None]
-        mine = gnp.take(now, k, axis=-1)[..., None]
-        now = gnp.where(op.equal(places, at), mine, gnp.where(op.equal(places, k), wanted, now))
-        return now, gnp.where(op.equal(columns, k), at, swaps)
-
-    return fori_loop(0, count, step, (start, empty))[1]
+    both, rows = packed(a)
+    swaps, order = (ELEMENTS[type_.dtype] for type_ in call.results[1:])
+    pivots = exchanges(rows, min(a.shape[-2:]))
+    return [both, converted(pivots, swaps), converted(rows, order)]
 
 
 @RULES.rule("lu_pivots_to_permutation")
 def _permutation(call: Any, pivots: Any) -> Any:
-    size = call["permutation_size"]
-    batch, count = pivots.shape[:-1], pivots.shape[-1]
-    order = gnp.broadcast_to(gnp.arange(size), (*batch, size))
-    if not pivots.size:
-        return converted(order, call.element)
-    places, wide = gnp.arange(size), gnp.astype(pivots, "int64")
-
-    def step(k: Any, order: Any) -> Any:
-        at = gnp.take(wide, k, axis=-1)[..., None]
-        mine = gnp.take(order, k, axis=-1)[..., None]
-        other = gnp.take_along_axis(order, at, axis=-1)
-        return gnp.where(op.equal(places, k), other, gnp.where(op.equal(places, at), mine, order))
-
-    return converted(fori_loop(0, count, step, order), call.element)
+    return converted(order_of(pivots, call["permutation_size"]), call.element)
 
 
 @RULES.rule("qr", note="without pivots")

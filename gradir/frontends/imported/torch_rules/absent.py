@@ -27,6 +27,9 @@ RULES.refuse(
     *("set_", "resize_", "resize", "resize_as_", "resize_as", "squeeze_", "unsqueeze_", "t_"),
     *("transpose_", "swapaxes_", "swapdims_", "as_strided_", "rename_"),
 )
+RULES.refuse(
+    "it changes a parameter (max_norm=); scale the table after each step", "embedding_renorm"
+)
 RULES.refuse("programs have no effects", "_print", "_assert_async", "record_stream", "_assert")
 RULES.refuse("elements of mixed types are not there", "_scaled_mm", "_scaled_grouped_mm")
 RULES.refuse(

@@ -13,7 +13,7 @@ from gradir.frontends.functions.promotion import spread
 from gradir.frontends.imported.torch_rules.arguments import AtenRules, kinds, typed
 from gradir.frontends.imported.torch_rules.elementwise import set_data
 from gradir.frontends.scipy import linalg as scipy_linalg
-from gradir.frontends.scipy import matrix_exponential
+from gradir.frontends.scipy import lu_factors, matrix_exponential
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracing import element
 from gradir.frontends.transforms.markers import no_grad
@@ -148,6 +148,7 @@ def _qr(call: Any, x: Any, mode: str = "reduced", some: bool = True) -> Any:
     return list(la.qr(x, chosen))
 
 
+_ROWS = "the order of rows is a constant to derivatives"
 _SIGNS = "vectors may have other signs than PyTorch's"
 
 
@@ -245,8 +246,61 @@ def _lstsq(call: Any, x: Any, b: Any, rcond: Any = None, driver: Any = None) -> 
     return gnp.matmul(la.pinv(x), b), *[None] * 3
 
 
+# LU factors.
+
+
+@RULES.aten("linalg_lu_factor", "linalg_lu_factor_ex", "_lu_with_info", note=_ROWS)
+def _lu_factor(call: Any, x: Any, pivot: bool = True, check_errors: bool = False) -> Any:
+    _require_pivots(call, pivot)
+    both, rows = lu_factors.packed(x)
+    pivots = lu_factors.exchanges(rows, min(x.shape[-2:])) + 1
+    info = _info(call, x) if max(call["used"]) == 2 else None
+    return both, gnp.astype(pivots, "int32"), info
+
+
+@RULES.aten("linalg_lu", note=_ROWS)
+def _lu(call: Any, x: Any, pivot: bool = True) -> Any:
+    _require_pivots(call, pivot)
+    return lu_factors.lu(x)
+
+
+def _require_pivots(call: Any, pivot: bool) -> None:
+    if not pivot:
+        raise refusal(f"{call.op}: factors without pivots are not there, as in PyTorch on a CPU")
+
+
+@RULES.aten("lu_unpack")
+def _lu_unpack(
+    call: Any, x: Any, LU_pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True
+) -> Any:
+    m, n = x.shape[-2:]
+    count, none = min(m, n), gnp.zeros((0,), x.dtype)
+    made = [none, none, none]
+    if unpack_pivots:
+        made[0] = lu_factors.permutation(lu_factors.order_of(LU_pivots - 1, m), x.dtype)
+    if unpack_data:
+        unit = gnp.eye(m, count, dtype=x.dtype)
+        made[1:] = gnp.tril(x[..., :count], -1) + unit, gnp.triu(x[..., :count, :])
+    return made
+
+
+@RULES.aten("linalg_lu_solve")
+def _solved_by_factors(
+    call: Any, x: Any, pivots: Any, B: Any, left: bool = True, adjoint: bool = False
+) -> Any:
+    if not left:
+        return _turned(_solved_by_factors(call, x, pivots, _turned(B), True, not adjoint))
+    batch = np.broadcast_shapes(x.shape[:-2], B.shape[:-2])
+    x, B = (gnp.broadcast_to(a, (*batch, *a.shape[-2:])) for a in (x, B))
+    pivots = gnp.broadcast_to(pivots, (*batch, pivots.shape[-1]))
+    return lu_factors.lu_solve((x, pivots - 1), B, trans=int(adjoint))
+
+
+@RULES.aten("lu_solve")
+def _old_solved_by_factors(call: Any, x: Any, LU_data: Any, LU_pivots: Any) -> Any:
+    return _solved_by_factors(call, LU_data, LU_pivots, x)
+
+
 RULES.refuse(
-    "there is no factorization of this kind",
-    *("linalg_lu", "linalg_lu_factor", "linalg_lu_factor_ex", "linalg_lu_solve", "lu_unpack"),
-    *("linalg_ldl_solve", "linalg_householder_product", "_lu_with_info", "lu_solve"),
+    "there is no factorization of this kind", "linalg_ldl_solve", "linalg_householder_product"
 )

@@ -18,11 +18,18 @@ from gradir.frontends.transforms.flow import scan
 RULES = AtenRules()
 
 Cell = Callable[..., list[Any]]
-"""A step: the next states of x, the states, and the four weights and biases of a layer."""
+"""A step: the next states of x, the states, and the four weights and biases of a layer; an LSTM's
+projection comes after these."""
 
 
 def _lstm(x: Any, states: Sequence[Any], weights: Sequence[Any]) -> list[Any]:
-    return list(nn.lstm_cell(x, *states, *weights))
+    if len(weights) == 4:
+        return list(nn.lstm_cell(x, *states, *weights))
+    w_ih, w_hh, b_ih, b_hh, projection = weights
+    gates: Any = op.add(nn.linear(x, w_ih, b_ih), nn.linear(states[0], w_hh, b_hh))
+    i, f, g, o = gnp.split(gates, 4, axis=-1)
+    c = nn.sigmoid(f) * states[1] + nn.sigmoid(i) * op.tanh(g)
+    return [nn.linear(nn.sigmoid(o) * op.tanh(c), projection), c]
 
 
 def _gru(x: Any, states: Sequence[Any], weights: Sequence[Any]) -> list[Any]:
@@ -54,7 +61,7 @@ def _layers(
     states = [hx] if not isinstance(hx, (list, tuple)) else list(hx)
     x = gnp.swapaxes(input, 0, 1) if batch_first and input.ndim == 3 else input
     sides, last = 2 if bidirectional else 1, list[list[Any]]()
-    parts = _parts(list(params), call.op, has_biases, x, states)
+    parts = _parts(list(params), has_biases, x, states)
     for layer in range(num_layers):
         if layer and key is not None:
             x = nn.dropout(x, fold_in(key, layer), 0, p=dropout)
@@ -70,17 +77,14 @@ def _layers(
     return [made, *(op.stack([f[k] for f in last], axis=0) for k in range(len(states)))]
 
 
-def _parts(
-    params: list[Any], name: str, has_biases: bool, x: Any, states: Sequence[Any]
-) -> list[list[Any]]:
+def _parts(params: list[Any], has_biases: bool, x: Any, states: Sequence[Any]) -> list[list[Any]]:
     """The weights and biases of each layer and side, zeros for those that are not there."""
-    if len(states) == 2 and states[0].shape[-1] != states[1].shape[-1]:
-        raise refusal(f"{name}: projections (proj_size) are not there")
-    count = 4 if has_biases else 2
+    is_projected = len(states) == 2 and states[0].shape[-1] != states[1].shape[-1]
+    count = (4 if has_biases else 2) + is_projected
     made = [params[k : k + count] for k in range(0, len(params), count)]
     if has_biases:
         return made
-    return [[*p, *[spread(0, (p[0].shape[0],), element(x))] * 2] for p in made]
+    return [[*p[:2], *[spread(0, (p[0].shape[0],), element(x))] * 2, *p[2:]] for p in made]
 
 
 def _run(

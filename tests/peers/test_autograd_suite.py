@@ -22,6 +22,7 @@ WANTED = 540
 LEFT_OUT = {
     "a real matrix whose root is complex": r"test_sqrtm$",
     "types of numbers that are not there": r"test_dtypes$",
+    "complex numbers have no order": r"test_systematic::test_(max|min)$",
     "autograd's own internals: vector spaces, primitives, cached graphs, older names, its texts": (
         r"test_vspaces|const_graph|deprecated|test_tests|no_(vjp|jvp)_def|wrapped_name_and_docs"
     ),

@@ -29,6 +29,7 @@ from gradir.passes.gradient.requests import DerivativeRequest
 from gradir.passes.gradient.rule_table import structural_rules
 from gradir.passes.recompute.costs import Costs
 from gradir.tools.op_samples import SAMPLES
+from gradir.tools.op_types import elements_line
 from gradir.tools.support_modules import support
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -40,10 +41,11 @@ tensors. The gradient of an op is given as its vjp: the cotangents of its operan
 cotangent `ct` of its result `y`. Below it stands what `gradir-gradient{mode=vjp}` makes of a
 function that is this op alone. No cotangent flows through "inactive" ops. Errors in units of the
 last place (ulp) are the largest of native code at the points of `tests/dialects/test_points.py`:
-ends, zeros, poles, ties, tiny and huge numbers, held against 50 digits. "Also on complex
-numbers" are ops that take `complex<f32>` and `complex<f64>` elements, with NumPy's values and
-branch cuts; all others refuse them. Of reductions and other ops
-on lines they are units of the last place of the largest term that is rounded.
+ends, zeros, poles, ties, tiny and huge numbers, held against 50 digits. Of reductions and other ops
+on lines they are units of the last place of the largest term that is rounded. "Elements" are the
+types that the op's verifier accepts, and all others are refused: integers are `i8` to `i64` and
+`ui8` to `ui64`, bools `i1`, floats `f16`, `bf16`, `f32` and `f64`, complex numbers `complex<f32>`
+and `complex<f64>`, with NumPy's values and branch cuts.
 """
 
 DIALECTS = {
@@ -119,8 +121,8 @@ def _entry(op: type[TensorOp]) -> Iterator[str]:
     yield f"### {op.name}\n"
     yield f"`{_signature(op)}`\n"
     yield f"{meaning}\n"
-    if op.COMPLEX:
-        yield "Also on complex numbers.\n"
+    if rows := [case for case in _table() if case.op == op.name]:
+        yield f"{elements_line(op, rows)}\n"
     if op.INACTIVE:
         yield "Inactive: no cotangent flows.\n"
     elif derivative:

@@ -15,6 +15,7 @@ from gradir.dialects.array import (
     data_dependent,
     dot_general,
     dynamic_slices,
+    eigenvalues,
     einsum,
     elementwise,
     factorizations,
@@ -64,6 +65,7 @@ OPS = (
     *searching.OPS,
     *triangular.OPS,
     *factorizations.OPS,
+    *eigenvalues.OPS,
     *linear_systems.OPS,
 )
 

@@ -62,12 +62,12 @@ def symmetric(x: Value) -> Value:
     return (x + adjoint(x)) * 0.5
 
 
-def _inner(x: Value, y: Value) -> Value:
+def inner(x: Value, y: Value) -> Value:
     """The inner products of columns, x conjugated."""
     return SumOp.on(conjugated(x) * y, axis=[-2])
 
 
-def _scaled(x: Value, numbers: Value) -> Value:
+def scaled(x: Value, numbers: Value) -> Value:
     """Columns times a number each."""
     return x * along(numbers, x, -2)
 
@@ -159,8 +159,8 @@ class EigenSolveOp(_ColumnsOp):
         (a, x, w, v), runs, g = operands, self.runs, conjugated(ct)
         z = EigenSolveOp.on(a, g, w, v, columns=self.attributes.get("columns"))
         own = picked(v, runs)
-        value = -real_part(_inner(z, y))
-        vector = -_scaled(z, _inner(x, own)) - _scaled(y, _inner(g, own))
+        value = -real_part(inner(z, y))
+        vector = -scaled(z, inner(x, own)) - scaled(y, inner(g, own))
         size = a.shape[-1]
         return [
             conjugated(symmetric(MatmulOp.on(z, adjoint(y)))),
@@ -235,9 +235,9 @@ class SingularSolveOp(_ColumnsOp):
         columns = self.attributes.get("columns")
         r, t = SingularSolveOp.all_on(a, *given, u, s, vh, columns=columns)
         left, right = picked(u, runs), adjoint(picked(vh, runs, -2))
-        to_u = -_scaled(r, _inner(x1, left)) - _scaled(y, _inner(given[0], left))
-        to_v = -_scaled(t, _inner(x2, right)) - _scaled(z, _inner(given[1], right))
-        least, to_s = s.shape[-1], -real_part(_inner(r, y)) - real_part(_inner(t, z))
+        to_u = -scaled(r, inner(x1, left)) - scaled(y, inner(given[0], left))
+        to_v = -scaled(t, inner(x2, right)) - scaled(z, inner(given[1], right))
+        least, to_s = s.shape[-1], -real_part(inner(r, y)) - real_part(inner(t, z))
         return [
             conjugated(MatmulOp.on(r, adjoint(z)) + MatmulOp.on(y, adjoint(t))),
             conjugated(r),
@@ -283,19 +283,25 @@ class SingularSolveOp(_ColumnsOp):
 
 def _over(x: Value, numbers: Value) -> Value:
     """Columns over a real number each."""
-    line = along(numbers, real_part(x), -2)
-    return times_real(x, 1.0 / line) if is_complex_tensor(x.type) else x / line
+    return _over_real(x, along(numbers, real_part(x), -2))
+
+
+def _over_real(x: Value, numbers: Value) -> Value:
+    """x over real numbers of its shape."""
+    return times_real(x, 1.0 / numbers) if is_complex_tensor(x.type) else x / numbers
 
 
 @irdl_op_definition
 class LyapunovOp(MatrixOp):
-    """y with h y + y h = q, for symmetric h = v diag(w) v^T with w_i + w_j > 0.
+    """y with h y + y h = q, for Hermitian h = v diag(w) v^H with w_i + w_j > 0.
 
     v and w have no part in its derivative. A sum of 0 gives inf or nan.
-    vjp: z, the solution for ct, to q; to h the symmetric part of -z y^T - y^T z
+    vjp: z, the solution for ct, to q; to h the symmetric part of -z y^T - y^T z; of complex
+    matrices with adjoints, from and to conjugates
     """
 
     name = "grad.lyapunov"
+    COMPLEX: ClassVar[bool] = True
 
     h = operand_def()
     q = operand_def()
@@ -305,23 +311,25 @@ class LyapunovOp(MatrixOp):
 
     @classmethod
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
-        _, size = require_square(operands[0])
+        _, size = require_square(operands[0], or_complex=True)
         _require(operands, [*[(size, size)] * 2, (size,), (size, size)], "h q w v")
         return [operands[1]]
 
     def vjp(self, ct: Value, y: Value, *operands: Value) -> Cotangents:
         h, _, w, v = operands
-        z, back = LyapunovOp.on(h, ct, w, v), transposed(y)
-        return [-symmetric(MatmulOp.on(z, back) + MatmulOp.on(back, z)), z, None, None]
+        z, back = LyapunovOp.on(h, conjugated(ct), w, v), adjoint(y)
+        to_h = -symmetric(MatmulOp.on(z, back) + MatmulOp.on(back, z))
+        return [conjugated(to_h), conjugated(z), None, None]
 
     def decompose(self, h: Value, q: Value, w: Value, v: Value) -> Value:
-        back = transposed(v)
+        back = adjoint(v)
         inner = MatmulOp.on(MatmulOp.on(back, q), v)
-        made = inner / (along(w, v, -2) + along(w, v, -1))
+        like = real_part(v)
+        made = _over_real(inner, along(w, like, -2) + along(w, like, -1))
         return MatmulOp.on(MatmulOp.on(v, made), back)
 
     def numpy(self, h: Any, q: Any, w: Any, v: Any) -> Any:
-        back = np.swapaxes(v, -1, -2)
+        back = np.conj(np.swapaxes(v, -1, -2))
         return v @ (back @ q @ v / (w[..., None, :] + w[..., :, None])) @ back
 
 

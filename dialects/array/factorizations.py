@@ -1,4 +1,4 @@
-"""array: singular value, eigenvalue and QR factors, and the pseudoinverse, of f32 or f64 matrices.
+"""array: singular value, eigenvalue and QR factors, and the pseudoinverse, of matrices.
 
 They are LAPACK's, by NumPy: compiled code calls it as a host function. A matrix that LAPACK fails
 at, as it does at nan, has factors of nan. The derivative of a vector whose singular value or
@@ -66,15 +66,18 @@ class FactorOp(MatrixOp, ABC):
 
 
 def of_each(
-    a: Any, shapes: Sequence[Sequence[int]], meaning: Callable[[Any], Any]
+    a: Any, shapes: Sequence[Sequence[int]], meaning: Callable[[Any], Any], line: Any = None
 ) -> tuple[Any, ...]:
-    """The factors of all matrices at once, or of each where LAPACK fails at one."""
+    """The factors of all matrices at once, or of each where LAPACK fails at one.
+
+    Matrices are like a, and lines of numbers real, but all of the dtype `line` where it is given.
+    """
     *batch, _, _ = a.shape
     try:
         return tuple(meaning(a))
     except np.linalg.LinAlgError:
-        kind = a.real.dtype
-        made = tuple(np.empty((*batch, *s), a.dtype if len(s) == 2 else kind) for s in shapes)
+        kinds = [line or (a.dtype if len(s) == 2 else a.real.dtype) for s in shapes]
+        made = tuple(np.empty((*batch, *s), k) for s, k in zip(shapes, kinds, strict=True))
         for place in np.ndindex(*batch):
             try:
                 found = meaning(a[place])
@@ -126,6 +129,7 @@ class EighOp(FactorOp):
     COMPLEX: ClassVar[bool] = True
     CALLEE: ClassVar[str] = "lapack.eigh"
     GIVES_VECTORS: ClassVar[bool] = True
+    HAS_PHASES: ClassVar[bool] = True
 
     w = result_def()
     v = result_def()
@@ -173,6 +177,7 @@ class SvdOp(FactorOp):
     COMPLEX: ClassVar[bool] = True
     CALLEE: ClassVar[str] = "lapack.svd"
     GIVES_VECTORS: ClassVar[bool] = True
+    HAS_PHASES: ClassVar[bool] = True
 
     u = result_def()
     s = result_def()
@@ -236,13 +241,15 @@ def _of_phases(u: Value, s: Value, vh: Value, x1: Value, x2: Value) -> Value:
 class QrOp(FactorOp):
     """a = q r: q with min(rows, columns) orthonormal columns, r upper triangular.
 
-    LAPACK chooses the signs of the rows of r.
+    The diagonal of r is real; LAPACK chooses its signs.
     vjp: (ct_q + q c) r^-T, c the lower triangle of r ct_r^T - ct_q^T q mirrored (Walter & Lehmann,
     "Algorithmic differentiation of linear algebra functions", 2018); for more columns than rows the
-    same of the square part, with the cotangent that reaches q from the other columns, r = q^T a
+    same of the square part, with the cotangent that reaches q from the other columns, r = q^T a; of
+    complex matrices with adjoints, from and to conjugates
     """
 
     name = "array.qr"
+    COMPLEX: ClassVar[bool] = True
     CALLEE: ClassVar[str] = "lapack.qr"
 
     q = result_def()
@@ -250,7 +257,7 @@ class QrOp(FactorOp):
 
     @classmethod
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
-        batch, rows, columns, least = require_matrices(operands[0])
+        batch, rows, columns, least = require_matrices(operands[0], or_complex=True)
         shapes = [*batch, rows, least], [*batch, least, columns]
         return [tensor(shape, element_of(operands[0])) for shape in shapes]
 
@@ -258,9 +265,10 @@ class QrOp(FactorOp):
         self, cts: Cotangents, results: Sequence[Value], operands: Sequence[Value]
     ) -> Cotangents:
         (q_ct, r_ct), (q, r), [a] = _known(cts), results, operands
+        q_ct, r_ct = (None if ct is None else conjugated(ct) for ct in (q_ct, r_ct))
         m, n = a.shape[-2:]
         if m >= n:
-            return [_qr_vjp(q_ct, r_ct, q, r)]
+            return [conjugated(_qr_vjp(q_ct, r_ct, q, r))]
         first, rest = _columns(r, 0, m), _columns(a, m, n)
         if r_ct is None:
             other = rest.full(0.0)
@@ -268,9 +276,9 @@ class QrOp(FactorOp):
         else:
             rest_ct = _columns(r_ct, m, n)
             other = MatmulOp.on(q, rest_ct)
-            more = MatmulOp.on(rest, transposed(rest_ct))
+            more = MatmulOp.on(rest, adjoint(rest_ct))
             square = _qr_vjp(_sum([q_ct, more]), _columns(r_ct, 0, m), q, first)
-        return [ConcatOp.on(square, other, axis=len(a.shape) - 1)]
+        return [conjugated(ConcatOp.on(square, other, axis=len(a.shape) - 1))]
 
     @staticmethod
     def factors(*arrays: Any) -> tuple[Any, ...]:
@@ -281,16 +289,24 @@ class QrOp(FactorOp):
 
 
 def _qr_vjp(q_ct: Value | None, r_ct: Value | None, q: Value, r: Value) -> Value:
-    """The cotangent of a matrix with as many rows as columns, or more."""
-    right = None if r_ct is None else MatmulOp.on(r, transposed(r_ct))
-    left = None if q_ct is None else -MatmulOp.on(transposed(q_ct), q)
+    """The gradient of a matrix with as many rows as columns, or more: the conjugate of its
+    cotangent, from conjugates."""
+    right = None if r_ct is None else MatmulOp.on(r, adjoint(r_ct))
+    left = None if q_ct is None else -MatmulOp.on(adjoint(q_ct), q)
     products = _sum([right, left])
     assert products is not None
-    mirrored = TrilOp.on(products) + transposed(TrilOp.on(products, k=-1))
-    whole = _sum([q_ct, MatmulOp.on(q, mirrored)])
+    whole = _sum([q_ct, MatmulOp.on(q, _mirrored(products))])
     assert whole is not None
-    # x with x r^T = whole
-    return transposed(solved(r, transposed(whole), lower=False, transpose=False))
+    # x with x r^H = whole
+    return adjoint(solved(r, adjoint(whole), lower=False, transpose=False))
+
+
+def _mirrored(x: Value) -> Value:
+    """The Hermitian matrices with the lower triangles, and the real diagonals, of others."""
+    if is_complex_tensor(x.type):
+        half = (TrilOp.on(x) + TrilOp.on(x, k=-1)) * 0.5
+        return half + adjoint(half)
+    return TrilOp.on(x) + transposed(TrilOp.on(x, k=-1))
 
 
 def _columns(x: Value, first: int, last: int) -> Value:

@@ -1,4 +1,4 @@
-"""array: solves, inverses and determinants by LU factors, for batches of f32 or f64 matrices.
+"""array: solves, inverses and determinants by LU factors, for batches of matrices.
 
 A singular matrix is no error: its solution and its inverse hold inf or nan, its determinant is 0.
 """
@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
+from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.array.complex_parts import ComplexOp, ImagOp, RealOp
 from gradir.dialects.array.contraction import MatmulOp
@@ -80,11 +81,13 @@ class LuFactorOp(MatrixOp):
     Results: l (below the diagonal, which is ones) and u in one matrix; the indices of the rows, and
     of the columns, in their order; its sign, 1 or -1. Columns keep their places, but with {defer} a
     column whose pivots are all zero goes last, so that only the last diagonal element of u is zero
-    where the rank is one less than full.
+    where the rank is one less than full. Pivots of complex columns are largest by |real| + |imag|,
+    as LAPACK's.
     vjp: l^-T m u^-T put back in order, m the lower triangle of l^T ct_l and the upper of ct_u u^T
     """
 
     name = "grad.lu_factor"
+    COMPLEX: ClassVar[bool] = True
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("defer",)
 
     a = operand_def()
@@ -95,10 +98,12 @@ class LuFactorOp(MatrixOp):
 
     @classmethod
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
-        batch, size = require_square(operands[0])
-        flag(attributes, "defer", False)
+        batch, size = require_square(operands[0], or_complex=True)
+        if flag(attributes, "defer", False) and is_complex_tensor(operands[0]):
+            raise VerifyException(f"defer is for real matrices, got {operands[0]}")
         order = tensor([*batch, size], i64)
-        return [operands[0], order, order, tensor(batch, element_of(operands[0]))]
+        sign = tensor(batch, real_element(element_of(operands[0])))
+        return [operands[0], order, order, sign]
 
     @property
     def defer(self) -> bool:
@@ -122,12 +127,17 @@ class LuFactorOp(MatrixOp):
         return emit_lu(emitter, operands[0], self.defer)
 
     def numpy(self, a: Any) -> Any:
-        lu, batch, size = np.array(a), a.shape[:-2], a.shape[-1]
-        rows, columns = (np.zeros((*batch, size), np.int64) for _ in range(2))
-        sign = np.ones(batch, a.dtype)
-        for place in np.ndindex(*batch):
-            rows[place], columns[place], sign[place] = eliminate(lu[place], self.defer)
-        return lu, rows, columns, sign
+        return lu_factors(a, self.defer)
+
+
+def lu_factors(a: Any, defer: bool = False) -> tuple[Any, ...]:
+    """The results of grad.lu_factor for NumPy matrices."""
+    lu, batch, size = np.array(a), a.shape[:-2], a.shape[-1]
+    rows, columns = (np.zeros((*batch, size), np.int64) for _ in range(2))
+    sign = np.ones(batch, a.real.dtype)
+    for place in np.ndindex(*batch):
+        rows[place], columns[place], sign[place] = eliminate(lu[place], defer)
+    return lu, rows, columns, sign
 
 
 def eliminate(a: Any, defer: bool = False) -> tuple[Any, Any, float]:
@@ -141,7 +151,8 @@ def eliminate(a: Any, defer: bool = False) -> tuple[Any, Any, float]:
             a[:, [k, end]] = a[:, [end, k]]
             columns[[k, end]] = columns[[end, k]]
             sign = -sign
-        at = k + int(np.argmax(np.abs(a[k:, k])))
+        below = a[k:, k]
+        at = k + int(np.argmax(np.abs(below.real) + np.abs(below.imag)))
         if at != k:
             a[[k, at]] = a[[at, k]]
             rows[[k, at]] = rows[[at, k]]

@@ -29,6 +29,7 @@ class SylvesterOp(FactorOp):
     """
 
     name = "grad.sylvester"
+    COMPLEX: ClassVar[bool] = True
     CALLEE: ClassVar[str] = "lapack.sylvester"
 
     a = operand_def()
@@ -37,7 +38,7 @@ class SylvesterOp(FactorOp):
 
     @classmethod
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
-        require_square(operands[0])
+        require_square(operands[0], or_complex=True)
         require_like(operands[1], operands[0], "q")
         return [operands[0]]
 
@@ -51,13 +52,14 @@ class SylvesterOp(FactorOp):
     @staticmethod
     def factors(*arrays: Any) -> tuple[Any, ...]:
         a, q = arrays
-        both = np.concatenate([a, q], -1).astype(np.float64)
+        both = np.concatenate([a, q], -1)
+        both = both.astype(np.result_type(both, np.float64))
         [y] = of_each(both, [a.shape[-2:]], _solution)
         return (y.astype(a.dtype),)
 
 
 def _solution(both: Any) -> Sequence[Any]:
-    """y of [a, q], side by side in float64."""
+    """y of [a, q], side by side in float64 or complex128."""
     n = both.shape[-2]
     x, q = both[..., :n], both[..., n:]
     before = np.full((*x.shape[:-2], 1, 1), np.inf)

@@ -1,4 +1,4 @@
-"""array: triangular solves and the Cholesky factor, for batches of f32 or f64 matrices."""
+"""array: triangular solves and the Cholesky factor, for batches of matrices."""
 
 from __future__ import annotations
 
@@ -122,6 +122,7 @@ class TriangularSolveOp(MatrixOp):
     """
 
     name = "array.triangular_solve"
+    COMPLEX: ClassVar[bool] = True
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("lower", "transpose", "unit_diagonal")
 
     a = operand_def()
@@ -130,7 +131,7 @@ class TriangularSolveOp(MatrixOp):
 
     @classmethod
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
-        require_right_side(*operands)
+        require_right_side(*operands, or_complex=True)
         for name in cls.ATTRIBUTES:
             flag(attributes, name, False)
         return [operands[1]]
@@ -239,13 +240,11 @@ class CholeskyOp(MatrixOp):
 
 
 def _complex_cholesky_vjp(ct: Value, y: Value) -> Value:
-    from gradir.dialects.array.linear_systems import SolveOp
-
     products = MatmulOp.on(adjoint(y), conjugated(ct))
     inner = (TrilOp.on(products) + TrilOp.on(products, k=-1)) * 0.5
-    back = adjoint(y)
-    left = SolveOp.on(back, inner)
-    whole = SolveOp.on(back, adjoint(left))
+    turned = conjugated(y)
+    left = solved(turned, inner, lower=True, transpose=True)
+    whole = solved(turned, adjoint(left), lower=True, transpose=True)
     return conjugated((whole + adjoint(whole)) * 0.5)
 
 

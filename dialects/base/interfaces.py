@@ -83,6 +83,8 @@ class TensorOp(IRDLOperation, ABC):
     # Results are vectors that can be chosen in many ways where their values are equal: sums over
     # them become functions of the matrix before they are differentiated.
     GIVES_VECTORS: ClassVar[bool] = False
+    # Complex results are vectors whose phases nothing determines: their elements are no functions.
+    HAS_PHASES: ClassVar[bool] = False
     # Results that get no cotangent, and that only derivatives read: frontends do not return them.
     HIDDEN: ClassVar[tuple[int, ...]] = ()
     # Bools that cost more to compute than to pack: derivatives keep them as bits.

@@ -103,6 +103,7 @@ class AddSlopeOp(ElementwiseOp):
     """
 
     name = "grad.add_slope"
+    COMPLEX: ClassVar[bool] = True
     SAME_TYPE: ClassVar[bool] = True
 
     y = operand_def()
@@ -113,7 +114,7 @@ class AddSlopeOp(ElementwiseOp):
     @classmethod
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         require_equal_types(operands)
-        require_elements(operands[0], "float")
+        require_elements(operands[0], "float", cls.COMPLEX)
         return [operands[0]]
 
     def vjp(self, ct: Value, result: Value, y: Value, x: Value, slope: Value) -> Cotangents:

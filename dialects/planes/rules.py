@@ -30,10 +30,13 @@ from gradir.dialects.array import (
     slicing,
     statistics,
     triangles,
+    triangular,
 )
 from gradir.dialects.array.arithmetic import PowOp
+from gradir.dialects.array.assembly import StackOp
 from gradir.dialects.array.contraction import MatmulOp
 from gradir.dialects.array.elementwise import splat_of
+from gradir.dialects.array.factor_systems import along
 from gradir.dialects.array.fourier import FftOp
 from gradir.dialects.array.movement import PermuteDimsOp, reshaped, transposed
 from gradir.dialects.array.slicing import ConcatOp, part
@@ -172,9 +175,48 @@ def _solution(op: linear_systems.SolveOp, e: Emitter, operands: Operands) -> Mad
     return first, second
 
 
+def _triangular_solution(op: triangular.TriangularSolveOp, e: Emitter, operands: Operands) -> Made:
+    """The solution of a real triangular system of twice the size, with ones on its diagonal: each
+    element of the matrix, divided by the diagonal, is the square of its planes."""
+    (real, imag), right = operands
+    way = op.way
+    if way.transpose:
+        real, imag = transposed(real), transposed(imag)
+    columns = [triangular.as_columns(b, real) for b in right]
+    matrix, given = (real, imag), (columns[0], columns[1])
+    if not way.unit:
+        diagonals = [triangles.DiagonalOp.on(x) for x in matrix]
+        matrix, given = (
+            p.divide(x, (along(diagonals[0], x[0], -1), along(diagonals[1], x[0], -1)))
+            for x in (matrix, given)
+        )
+    is_lower = way.lower != way.transpose
+    triangle, k = (triangles.TrilOp, -1) if is_lower else (triangles.TriuOp, 1)
+    rest = [triangle.on(x, k=k) for x in matrix]
+    found = triangular.solved(_squares(rest[0], rest[1]), _rows(*given), is_lower, unit=True)
+    shape, axis = given[0].shape, len(real.shape) - 1
+    halves = reshaped(found, (*shape[:-1], 2, shape[-1]))
+    first, second = (reshaped(part(halves, axis, k, k + 1), right[0].shape) for k in range(2))
+    return first, second
+
+
+def _squares(real: Value, imag: Value) -> Value:
+    """The real matrix of the squares [[re, -im], [im, re]] in place of the elements."""
+    axis = len(real.shape)
+    rows = [StackOp.on(*pair, axis=axis) for pair in ((real, -imag), (imag, real))]
+    *batch, m, n = real.shape
+    return _rows(*(reshaped(row, (*batch, m, 2 * n)) for row in rows))
+
+
+def _rows(one: Value, other: Value) -> Value:
+    """The rows of two matrices in turn."""
+    *batch, m, n = one.shape
+    return reshaped(StackOp.on(one, other, axis=len(one.shape) - 1), (*batch, 2 * m, n))
+
+
 def _factors(op: Operation, e: Emitter, operands: Operands) -> Made:
     """LAPACK's, by a host call."""
-    return called_on_planes(op, *operands[0])
+    return called_on_planes(op, operands)
 
 
 # Facts and parts.
@@ -318,6 +360,7 @@ _RULES: dict[type[Operation], PairRule] = {
     statistics.ProdOp: _product_of_elements,
     FftOp: _transform,
     linear_systems.SolveOp: _solution,
+    triangular.TriangularSolveOp: _triangular_solution,
     **dict.fromkeys(COMPLEX, _factors),
     comparison.EqualOp: _comparison(comparison.EqualOp, p.both),
     comparison.NotEqualOp: _comparison(comparison.NotEqualOp, p.either),

@@ -280,7 +280,7 @@ def check_complex(case: OpCase) -> None:
     """
     if not (case.op_class.COMPLEX and is_active(case) and case.is_derivative):
         return
-    if case.op_class.GIVES_VECTORS:
+    if case.op_class.HAS_PHASES:
         return
     arrays = case.arrays(c128)
     whole = complex_function(case, arrays)

@@ -259,6 +259,8 @@ def dynamic_update_slice(x: Any, update: Any, starts: Any, **kwargs: Any) -> Any
 e: float
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None, **kwargs: Any) -> Any:
     """The differences of the elements in row-major order, with what stands around them."""
+def eig(a: Any, **kwargs: Any) -> Any:
+    """Eigenvalues w, in LAPACK's order, and eigenvectors, the columns of v: a v = v diag(w)."""
 def eigh(a: Any, **kwargs: Any) -> Any:
     """Eigenvalues w, ascending, and orthonormal eigenvectors, the columns of v: s v = v diag(w)."""
 def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any) -> Any:

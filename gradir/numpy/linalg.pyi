@@ -13,8 +13,12 @@ def det(a: Any, **kwargs: Any) -> Any:
     """The determinant."""
 def diagonal(x: Any, *, offset: Any = 0, **kwargs: Any) -> Any:
     """The diagonal of the last two axes."""
+def eig(a: Any, **kwargs: Any) -> Any:
+    """Eigenvalues, in LAPACK's order, and eigenvectors, columns, of square matrices."""
 def eigh(a: Any, UPLO: Any = None, **kwargs: Any) -> Any:
     """Eigenvalues, ascending, and eigenvectors of symmetric or Hermitian matrices."""
+def eigvals(a: Any, **kwargs: Any) -> Any:
+    """The eigenvalues of square matrices, complex numbers in LAPACK's order; see eig."""
 def eigvalsh(a: Any, UPLO: Any = None, **kwargs: Any) -> Any:
     """The eigenvalues of symmetric matrices, ascending; UPLO as in eigh."""
 def inv(a: Any, **kwargs: Any) -> Any:

@@ -12,21 +12,25 @@ def cho_solve(c_and_lower: Any, b: Any, **kwargs: Any) -> Any:
 def cho_solve_banded(cb_and_lower: Any, b: Any, **kwargs: Any) -> Any:
     """x with a x = b, from (cholesky_banded(ab, lower), lower)."""
 def cholesky(a: Any, lower: Any = False, **kwargs: Any) -> Any:
-    """The factor u of a = u^T u, upper triangular; or with `lower` l of a = l l^T."""
+    """The factor u of a = u^H u, upper triangular; or with `lower` l of a = l l^H."""
 def cholesky_banded(ab: Any, lower: Any = False, **kwargs: Any) -> Any:
     """The bands of the Cholesky factor of the matrix that `solveh_banded` solves with."""
 def circulant(c: Any, **kwargs: Any) -> Any:
     """The matrix whose columns are c, each one place below the one before, around the end."""
 def det(a: Any, **kwargs: Any) -> Any:
     """The determinant of matrices [.., n, n]."""
+def eig(a: Any, **kwargs: Any) -> Any:
+    """Eigenvalues and eigenvectors, columns of length 1, complex, of square matrices; see"""
 def eig_banded(a_band: Any, lower: Any = False, eigvals_only: Any = False, **kwargs: Any) -> Any:
     """Eigenvalues, ascending, and eigenvectors, of a matrix given as in `solveh_banded`."""
 def eigh(a: Any, lower: Any = True, **kwargs: Any) -> Any:
-    """Eigenvalues, ascending, and eigenvectors, columns, of symmetric matrices [.., n, n]."""
+    """Eigenvalues, ascending, and eigenvectors, columns, of symmetric or Hermitian matrices."""
+def eigvals(a: Any, **kwargs: Any) -> Any:
+    """The eigenvalues of square matrices, complex numbers in LAPACK's order."""
 def eigvals_banded(a_band: Any, lower: Any = False, **kwargs: Any) -> Any:
-    """The eigenvalues, ascending, of a symmetric matrix given as in `solveh_banded`."""
+    """The eigenvalues, ascending, of a matrix that is given as in `solveh_banded`."""
 def eigvalsh(a: Any, lower: Any = True, **kwargs: Any) -> Any:
-    """The eigenvalues of symmetric matrices, ascending."""
+    """The eigenvalues of symmetric or Hermitian matrices, ascending."""
 def expm(A: Any, **kwargs: Any) -> Any:
     """The exponential of square matrices [.., n, n]."""
 def hankel(c: Any, r: Any = None, **kwargs: Any) -> Any:
@@ -38,15 +42,15 @@ def lu(a: Any, permute_l: Any = False, p_indices: Any = False, **kwargs: Any) ->
 def lu_factor(a: Any, **kwargs: Any) -> Any:
     """l, without its diagonal, and u in one matrix, and LAPACK's pivots; of a [.., n, n]."""
 def lu_solve(lu_and_piv: Any, b: Any, trans: Any = 0, **kwargs: Any) -> Any:
-    """x with a x = b, or a^T x = b with `trans` 1 or 2, from `lu_factor(a)`; b [.., n] or"""
+    """x with a x = b, from `lu_factor(a)`, b [.., n] or [.., n, m]."""
 def norm(a: Any, ord: Any = None, axis: Any = None, keepdims: Any = False, **kwargs: Any) -> Any:
     """numpy.linalg.norm."""
 def pinv(a: Any, *, rtol: Any = None, **kwargs: Any) -> Any:
     """The pseudo-inverse of matrices [.., m, n]; singular values up to rtol * largest are 0."""
 def polar(a: Any, side: Any = 'right', **kwargs: Any) -> Any:
-    """u with orthonormal columns or rows, and p symmetric, a = u p; or with side "left" a = p u."""
+    """u with orthonormal columns or rows, and p Hermitian, a = u p; or with side "left" a = p u."""
 def qr(a: Any, *, mode: Any = 'full', **kwargs: Any) -> Any:
-    """q, orthogonal, and r, upper triangular, of matrices [.., m, n]."""
+    """q, orthogonal or unitary, and r, upper triangular, of matrices [.., m, n]."""
 def solve(a: Any, b: Any, **kwargs: Any) -> Any:
     """x with a x = b, for a [n, n] and b [n] or [n, m]."""
 def solve_banded(l_and_u: Any, ab: Any, b: Any, **kwargs: Any) -> Any:
@@ -54,9 +58,9 @@ def solve_banded(l_and_u: Any, ab: Any, b: Any, **kwargs: Any) -> Any:
 def solve_sylvester(a: Any, b: Any, q: Any, **kwargs: Any) -> Any:
     """x with a x + x b = q, for a [m, m], b [n, n], q [m, n]."""
 def solve_triangular(a: Any, b: Any, trans: Any = 0, lower: Any = False, unit_diagonal: Any = False, **kwargs: Any) -> Any:
-    """x with a x = b, or a^T x = b with `trans` 1 or "T", for triangular a [n, n], b [n] or [n, m]."""
+    """x with a x = b, for triangular a [n, n], b [n] or [n, m]."""
 def solveh_banded(ab: Any, b: Any, lower: Any = False, **kwargs: Any) -> Any:
-    """x with a x = b, of the bands of one triangle of a symmetric positive definite a."""
+    """x with a x = b, of the bands of one triangle of a symmetric or Hermitian a, which is positive"""
 def sqrtm(A: Any, **kwargs: Any) -> Any:
     """The principal square root of matrices [.., n, n] without eigenvalues on the negative axis."""
 def svd(a: Any, full_matrices: Any = True, compute_uv: Any = True, **kwargs: Any) -> Any:

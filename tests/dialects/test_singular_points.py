@@ -262,6 +262,7 @@ def test_second_derivatives_by_forward_mode(
 PICKS = ("array.where", "grad.gate", "arith.select")
 PICKS_BY_PLACE: dict[str, str] = {
     "array.index_update": "picks by indices",
+    "array.eig": "picks by the places of vectors, and nan at equal values",
     "nn.dropout": "picks by a random mask",
     "nn.prelu": "picks as nn.leaky_relu does",
     "nn.cross_entropy": "picks by the targets",

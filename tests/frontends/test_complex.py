@@ -254,7 +254,7 @@ CHECKS: list[tuple[Call, str]] = [
     (lambda: gnp.maximum(Z, 0), "array.maximum: elements must be real, got complex128"),
     (lambda: gnp.less(Z, Z), "array.less: elements must be real, got complex128"),
     (lambda: gnp.floor(Z), "array.floor: elements must be real"),
-    (lambda: gnp.linalg.qr(numbers(2, 2)), "array.qr: elements must be real"),
+    (lambda: gnp.logaddexp(Z, Z), "array.logaddexp: elements must be real"),
     (lambda: gradir.nn.relu(Z), "expected real numbers, got complex"),
     (lambda: gradir.scipy.special.erf(Z), "expected real numbers, got complex"),
     (lambda: gnp.full(2, 1j, float), "1j is no float64 number"),
@@ -271,6 +271,20 @@ def test_refusals(call: Call, message: str) -> None:
     with pytest.raises(gradir.GradirError) as caught:
         call()
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("shape", [(5,), (3, 4), (0,)])
+def test_running_products(shape: tuple[int, ...]) -> None:
+    """Exact derivatives also where an element is 0."""
+    z = numbers(*shape)
+    if z.size:
+        z.flat[z.size // 2] = 0
+    np.testing.assert_allclose(gnp.cumprod(z, -1), np.cumprod(z, -1), 1e-12)
+    before = gnp.cumulative_prod(z, axis=-1, exclusive=True, reverse=True)
+    ones = np.ones((*shape[:-1], 1))
+    wanted = np.concatenate([ones, z[..., :0:-1]], -1) if shape[-1] else z
+    np.testing.assert_allclose(before, np.cumprod(wanted, -1)[..., ::-1], 1e-12)
+    gradir.testing.check_grads(lambda z: gnp.cumprod(z, -1), [z], order=2)
 
 
 # Programs.

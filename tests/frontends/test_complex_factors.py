@@ -1,4 +1,5 @@
-"""Factors of complex matrices: values, derivatives of what no phase changes, equal values."""
+"""Factors and functions of complex matrices, and eigenvalues of matrices that are not symmetric:
+values, derivatives of what no phase changes, equal values."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ import gradir
 import gradir.numpy as gnp
 
 linalg: Any = gnp.linalg
+scipy: Any = gradir.scipy.linalg
 
 
 def numbers(*shape: int, seed: int = 0) -> Any:
@@ -40,6 +42,38 @@ def _sign_and_size(a: Any) -> Any:
     return ((1 + 2j) * sign).real + 3 * size
 
 
+def general(function: Callable[[Any, Any], Any]) -> Callable[[Any], Any]:
+    return lambda a: function(*linalg.eig(a))
+
+
+def _all(results: Any) -> Any:
+    """A real function of each element of several results."""
+    return sum(weighed(x) + gnp.sum((x * x).imag) for x in results)
+
+
+def _of_values(w: Any, v: Any) -> Any:
+    return gnp.sum((gnp.exp(w / 3) * w).real) + gnp.sum(gnp.abs(w) ** 2)
+
+
+def _of_vectors(w: Any, v: Any) -> Any:
+    """Neither their order nor their phases count."""
+    return weighed((v * gnp.exp(w / 4)) @ gnp.conj(v.T))
+
+
+def _solutions(a: Any) -> Any:
+    """By triangles, in all ways."""
+    ways = [(t, low, unit) for t in (0, 1, 2) for low in (False, True) for unit in (False, True)]
+    return _all([scipy.solve_triangular(a, VECTOR[:, None] * a, *way) for way in ways])
+
+
+def _by_factors(a: Any) -> Any:
+    both = scipy.lu_factor(a)
+    found = [scipy.lu_solve(both, VECTOR[:, None] * a, trans) for trans in (0, 1, 2)]
+    positive = a @ gnp.conj(a.T)
+    return _all([*found, *(scipy.cho_solve(scipy.cho_factor(positive, s), a) for s in (0, 1))])
+
+
+BANDS = np.array([[0, 0.3 + 1j, 0.1 - 0.2j], [3, 4, 5]])
 LEFT = singular(lambda u, s, vh: gnp.sum(gnp.abs(u) ** 2 * WEIGHTS.real[:, :3]))
 SIZES = eigen(lambda w, v: gnp.sum(gnp.abs(v) ** 2 * WEIGHTS.real[:3, :3]))
 FUNCTIONS: dict[str, tuple[Callable[[Any], Any], Any]] = {
@@ -53,6 +87,32 @@ FUNCTIONS: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "wide": (singular(lambda u, s, vh: weighed((u * gnp.log(s)) @ vh)), WIDE),
     "pinv": (lambda a: weighed(linalg.pinv(a)), TALL),
     "norm": (lambda a: linalg.norm(a, 2) + linalg.norm(a, "nuc"), TALL),
+    **{
+        f"qr {name}": (lambda a, mode=mode: _all(linalg.qr(a, mode=mode)), a)
+        for name, a in (("square", SQUARE), ("tall", TALL), ("wide", WIDE))
+        for mode in ("reduced", "complete")
+    },
+    "qr r": (lambda a: _all([linalg.qr(a, mode="r")]), TALL),
+    "qr of several": (lambda a: _all(linalg.qr(a[:2].reshape(2, 3, 1) * a)), TALL[:3]),
+    "svd full": (lambda a: gnp.sum(gnp.abs(linalg.svd(a)[0]) ** 2 * WEIGHTS.real), TALL),
+    "polar": (lambda a: _all(scipy.polar(a)), TALL),
+    "polar wide": (lambda a: _all(scipy.polar(a, "left")), WIDE),
+    "expm": (lambda a: _all([scipy.expm(a)]), SQUARE),
+    "sqrtm": (lambda a: _all([scipy.sqrtm(a)]), SQUARE),
+    "lu": (lambda a: _all(scipy.lu(a)[1:]), TALL),
+    "triangles": (_solutions, SQUARE),
+    "factors": (_by_factors, SQUARE),
+    "bands": (lambda a: _all([scipy.solveh_banded(a, TALL[:3]), scipy.cholesky_banded(a)]), BANDS),
+    "sylvester": (lambda a: _all([scipy.solve_sylvester(a, a[:2, :2], a[:, :2])]), SQUARE),
+    **{
+        f"{what} of {kind}": (general(function), a)
+        for kind, a in (("complex", SQUARE), ("real", SQUARE.real), ("one", SQUARE[:1, :1]))
+        for what, function in (("eigenvalues", _of_values), ("eigenvectors", _of_vectors))
+    },
+    "one eigenvector": (
+        general(lambda w, v: gnp.sum(gnp.abs(v[:, :1]) ** 2 * np.arange(3)[:, None])),
+        SQUARE,
+    ),
 }
 
 
@@ -81,6 +141,18 @@ def test_values_are_numpy_s(dtype: Any) -> None:
         np.testing.assert_allclose(full @ v, v * w, 10 * close, 10 * close)
     u, s, vh = linalg.svd(TALL.astype(dtype), full_matrices=False)
     np.testing.assert_allclose((u * s) @ vh, TALL, 10 * close, 10 * close)
+    for q, r in (linalg.qr(TALL.astype(dtype)), linalg.qr(TALL.astype(dtype), "complete")):
+        np.testing.assert_allclose(q @ r, TALL, 10 * close, 10 * close)
+        np.testing.assert_allclose(q.conj().T @ q, np.eye(q.shape[1]), 10 * close, 10 * close)
+    for general in (a, a.real):
+        w, v = linalg.eig(general)
+        assert w.dtype == v.dtype == dtype
+        np.testing.assert_allclose(general @ v, v * w, 10 * close, 10 * close)
+    for name in ("pinv", "svd"):  # of the lower triangle, without imaginary parts of the diagonal
+        found, wanted = (getattr(lib, name)(a, hermitian=True) for lib in (linalg, np.linalg))
+        if name == "svd":
+            found, wanted = found[1], wanted[1]
+        np.testing.assert_allclose(found, wanted, close, 10 * close)
     lower = linalg.cholesky(a @ a.conj().T)
     np.testing.assert_allclose(lower @ lower.conj().T, a @ a.conj().T, 10 * close, 10 * close)
 
@@ -126,6 +198,30 @@ def test_equal_values(name: str) -> None:
     np.testing.assert_allclose(slope(a), first, 1e-8)
     np.testing.assert_allclose(gradir.jvp(function, (a,), (d,))[1], first, 1e-8)
     np.testing.assert_allclose(gnp.sum(gradir.grad(slope)(a) * d).real, second, 1e-5)
+
+
+def _like(values: Any, seed: int) -> Any:
+    """A real matrix, not symmetric, that is similar to another."""
+    turn = np.random.default_rng(seed).standard_normal((3, 3))
+    return turn @ values @ np.linalg.inv(turn)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_equal_eigenvalues_of_general_matrices(seed: int) -> None:
+    """The slope of a sum over values is right where there are vectors, and nan where there are too
+    few; second derivatives, and those of vectors, are nan, in forward mode too."""
+    cubes = general(lambda w, v: gnp.sum((w**3).real))
+    gradient = gradir.grad(cubes)
+    twice, defective = np.diag([1.0, 1, 2]), np.array([[1.0, 1, 0], [0, 1, 0], [0, 0, 2]])
+    a = _like(twice, seed)
+    np.testing.assert_allclose(gradient(a), 3 * (a @ a).T, 1e-9, 1e-9)
+    assert np.isnan(gradient(_like(defective, seed))).all()
+    assert np.isnan(gradir.jvp(cubes, (_like(defective, seed),), (a,))[1])
+    for derivative in (gradir.jacfwd, gradir.jacrev):
+        assert np.isnan(derivative(gradient)(a)).any()
+    sizes = general(lambda w, v: gnp.sum(gnp.abs(v[0]) ** 2))
+    assert np.isnan(gradir.grad(sizes)(a)).any()
+    assert np.isnan(gradir.jvp(sizes, (a,), (a @ a.T,))[1])
 
 
 def test_phases_have_no_derivative_at_equal_values() -> None:

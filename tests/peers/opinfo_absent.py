@@ -12,12 +12,8 @@ def _listed(groups: dict[str, str]) -> dict[str, str]:
 
 ABSENT = _listed(
     {
-        "complex numbers are not there": (
-            "complex polar view_as_complex cdouble cfloat chalf stft linalg.eig "
-            "linalg.eigvals fft.fft fft.fft2 fft.fftn fft.hfft fft.hfft2 fft.hfftn fft.rfft "
-            "fft.rfft2 fft.rfftn fft.ifft fft.ifft2 fft.ifftn fft.ihfft fft.ihfft2 fft.ihfftn "
-            "fft.irfft fft.irfft2 fft.irfftn"
-        ),
+        "NumPy has no such transform": "fft.hfft2 fft.hfftn fft.ihfft2 fft.ihfftn stft istft",
+        "there are no complex numbers of this width": "chalf",
         "random numbers come from a key here": (
             "cauchy exponential geometric log_normal normal uniform randn randn_like "
             "rand_like randint randint_like multinomial bernoulli svd_lowrank pca_lowrank "
@@ -81,6 +77,9 @@ REFUSED = {
     "a negative momentum": r"momentum must be in \[0, 1\]",
     "vectors beside the singular ones have no derivative": r"full_matrices=True needs square",
     "likewise of qr": r'qr: mode "complete"',
+    "it is of real numbers here": (
+        r"must be real|expected real numbers|elements must be floating|nn.l1_loss: operand types"
+    ),
     "torch broadcasts axes that are contracted": r"must have one extent, got",
 }
 """Reasons of refusals, by what their texts say."""

@@ -26,17 +26,21 @@ def transposed(x: Any) -> Any:
     return gnp.matrix_transpose(x)
 
 
+def adjoint(x: Any) -> Any:
+    return gnp.conj(gnp.matrix_transpose(x))
+
+
 def cholesky(x: Any, upper: bool = False) -> Any:
     return la.cholesky(x, upper=upper)
 
 
 def cholesky_solve(b: Any, factor: Any, upper: bool = False) -> Any:
     # torch's derivative by the factor comes from the product, zeros of the triangle included
-    return la.solve(transposed(factor) @ factor if upper else factor @ transposed(factor), b)
+    return la.solve(adjoint(factor) @ factor if upper else factor @ adjoint(factor), b)
 
 
 def cholesky_inverse(factor: Any, upper: bool = False) -> Any:
-    return la.inv(transposed(factor) @ factor if upper else factor @ transposed(factor))
+    return la.inv(adjoint(factor) @ factor if upper else factor @ adjoint(factor))
 
 
 def solve_triangular(
@@ -153,7 +157,17 @@ def mirrored(x: Any, triangle: str = "L") -> Any:
     """The matrix of a triangle: torch's derivatives by symmetric matrices are symmetric, ours by
     the triangle that is read."""
     part = x.tril() if triangle == "L" else x.triu()
-    return part + part.mT - torch.diag_embed(x.diagonal(dim1=-2, dim2=-1))
+    diagonal = x.diagonal(dim1=-2, dim2=-1)
+    return part + part.mH - torch.diag_embed(diagonal.real.to(x.dtype))
+
+
+def hermitian(x: Any) -> Any:
+    """torch's derivatives of factors of complex matrices are not all Hermitian."""
+    return (x + x.mH) / 2
+
+
+def torch_cholesky(x: Any, upper: bool = False) -> Any:
+    return torch.linalg.cholesky(hermitian(x), upper=upper)
 
 
 def torch_eigh(x: Any, triangle: str) -> Any:
@@ -189,6 +203,13 @@ def lstsq(a: Any, b: Any, rcond: Any = None, *, driver: Any = None) -> Any:
 def cross(a: Any, b: Any, dim: int = -1) -> Any:
     a, b = gnp.broadcast_arrays(a, b)
     return gnp.cross(a, b, axis=dim)
+
+
+def logdet(x: Any) -> Any:
+    sign, size = la.slogdet(x)
+    if np.dtype(str(x.dtype)).kind == "c":
+        return size + gnp.log(sign)
+    return gnp.where(sign > 0, size, gnp.nan)
 
 
 def slogdet(x: Any) -> Any:
@@ -269,9 +290,14 @@ def masked_norm(
 
 
 LINALG: dict[str, Function | tuple[Function, Function]] = {
-    "linalg.cholesky": cholesky,
-    "cholesky": cholesky,
-    "linalg.cholesky_ex": with_info(cholesky),
+    "linalg.cholesky": (cholesky, torch_cholesky),
+    "cholesky": (cholesky, torch_cholesky),
+    "linalg.cholesky_ex": (
+        with_info(cholesky),
+        lambda x, upper=False, check_errors=False: torch.linalg.cholesky_ex(
+            hermitian(x), upper=upper, check_errors=check_errors
+        ),
+    ),
     "cholesky_solve": cholesky_solve,
     "cholesky_inverse": cholesky_inverse,
     "linalg.solve_triangular": solve_triangular,
@@ -284,7 +310,7 @@ LINALG: dict[str, Function | tuple[Function, Function]] = {
         gnp.zeros(a.shape[:-2], dtype="int32"),
     ),
     "linalg.det": la.det,
-    "logdet": lambda x: gnp.where(la.slogdet(x)[0] > 0, la.slogdet(x)[1], gnp.nan),
+    "logdet": logdet,
     "linalg.slogdet": slogdet,
     "linalg.matrix_power": lambda x, n: la.matrix_power(x, n),
     "linalg.multi_dot": lambda xs: la.multi_dot(list(xs)),
@@ -347,8 +373,8 @@ LINALG: dict[str, Function | tuple[Function, Function]] = {
         x if mask is None else gnp.where(mask, x, np.nan), dim, keepdim
     )[0],
     "masked.mean": counted(gnp.mean),
-    "masked.var": counted(gnp.var),
-    "masked.std": counted(gnp.std),
+    "masked.var": (counted(gnp.var), lambda *a, **k: torch.masked.var(*a, **k).real),
+    "masked.std": (counted(gnp.std), lambda *a, **k: torch.masked.std(*a, **k).real),
     "masked.cumsum": along(gnp.cumsum, 0.0),
     "masked.cumprod": along(gnp.cumprod, 1.0),
     "masked.softmax": along(nn.softmax, -np.inf),

@@ -1,7 +1,8 @@
 """Runs OpInfo's samples through a function of ours and torch's: values, then gradients.
 
 Values come from eager calls, gradients from the interpreter, on the vjp of the traced
-function; of the first sample of each op, native code too.
+function; of the first sample of each op, native code too. Gradients of complex numbers are the
+conjugates of torch's, from the conjugates of its cotangents.
 """
 
 from __future__ import annotations
@@ -40,9 +41,7 @@ def samples_of(op: Any, most: int, dtype: Any = torch.float64) -> list[Any]:
     torch.manual_seed(0)
     np.random.seed(0)
     found = list(
-        op.sample_inputs(
-            "cpu", dtype, requires_grad=dtype.is_floating_point and op.supports_autograd
-        )
+        op.sample_inputs("cpu", dtype, requires_grad=_is_inexact(dtype) and op.supports_autograd)
     )
     step = max(1, -(-len(found) // most))
     return [s for s in found[::step] if _size(s) <= LARGEST]
@@ -52,16 +51,20 @@ def samples_of(op: Any, most: int, dtype: Any = torch.float64) -> list[Any]:
 LARGEST = 20_000
 
 
+def _is_inexact(dtype: Any) -> bool:
+    return dtype.is_floating_point or dtype.is_complex
+
+
 def _size(sample: Any) -> int:
     tensors = leaves(mapped([sample.input, *sample.args, sample.kwargs], lambda t: [t]))
     return max((t.numel() for t in tensors if isinstance(t, torch.Tensor)), default=0)
 
 
-def run(op: Any, mapping: Any, most: int) -> Outcome:
+def run(op: Any, mapping: Any, most: int, dtype: Any = torch.float64) -> Outcome:
     """All samples of an op."""
     outcome = Outcome()
     ours, theirs = mapping if isinstance(mapping, tuple) else (mapping, op)
-    for k, sample in enumerate(samples_of(op, most)):
+    for k, sample in enumerate(samples_of(op, most, dtype)):
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             _run_sample(ours, theirs, sample, k == 0, outcome)
@@ -134,12 +137,12 @@ class Comparison:
         places = [
             k
             for k, r in enumerate(results)
-            if isinstance(r, torch.Tensor) and r.requires_grad and r.is_floating_point()
+            if isinstance(r, torch.Tensor) and r.requires_grad and _is_inexact(r.dtype)
         ]
         if not places or not primals:
             return
         generator = np.random.default_rng(7)
-        cts = [generator.uniform(-1, 1, tuple(results[k].shape)) for k in places]
+        cts = [_numbers(generator, results[k]) for k in places]
         cts = [
             np.asarray(ct, np.asarray(found[k]).dtype) for ct, k in zip(cts, places, strict=True)
         ]
@@ -147,7 +150,7 @@ class Comparison:
             [results[k] for k in places],
             [self.tensors[k] for k in self.active],
             [
-                torch.tensor(ct.astype(np.float64)).to(results[k].dtype)
+                torch.tensor(ct.astype(_widest(ct)).conj()).to(results[k].dtype)
                 for ct, k in zip(cts, places, strict=True)
             ],
             allow_unused=True,
@@ -165,11 +168,21 @@ class Comparison:
             yield from compared("native gradient", push(tuple(cts)), theirs)
 
 
+def _numbers(generator: np.random.Generator, like: Any) -> Array:
+    """Random numbers, complex ones like complex numbers."""
+    made = generator.uniform(-1, 1, tuple(like.shape))
+    return made + 1j * generator.uniform(-1, 1, tuple(like.shape)) if like.is_complex() else made
+
+
+def _widest(x: Array) -> type[Any]:
+    return np.complex128 if np.iscomplexobj(x) else np.float64
+
+
 def compared(what: str, ours: Sequence[Any], theirs: Sequence[Any]) -> Iterator[str]:
     for k, (one, other) in enumerate(zip(ours, theirs, strict=True)):
         if other is not None and other._is_zerotensor():
             other = other.new_zeros(other.shape)  # it has no memory that could be read
-        wanted = np.zeros_like(one) if other is None else array_of(other.to_dense())
+        wanted = np.zeros_like(one) if other is None else array_of(other.to_dense()).conj()
         if not close(one, wanted):
             yield f"{what} {k} is {short_text(one)}, theirs {short_text(wanted)}"
 
@@ -178,10 +191,12 @@ def close(found: Any, expected: Any) -> bool:
     one, other = np.asarray(found), np.asarray(expected)
     if one.shape != other.shape:
         return False
-    if one.dtype.kind != "f" and other.dtype.kind != "f":
+    if one.dtype.kind not in "fc" and other.dtype.kind not in "fc":
         return np.array_equal(one, other)
-    one, other = one.astype(np.float64), other.astype(np.float64)
-    least = TOLERANCE if str(np.asarray(found).dtype) == "float64" else 1e-2
+    if (one.dtype.kind == "c") != (other.dtype.kind == "c"):
+        return False
+    least = TOLERANCE if str(one.dtype) in ("float64", "complex128") else 1e-2
+    one, other = one.astype(_widest(one)), other.astype(_widest(one))
     scale = max(float(np.max(np.abs(other[np.isfinite(other)]), initial=0)), 1e-3)
     return np.allclose(one, other, least, least * scale, equal_nan=True)
 

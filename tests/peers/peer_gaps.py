@@ -13,7 +13,7 @@ NOT_IN_PEERS: dict[str, str] = {
     "array.gather_nd": "TensorFlow's",
     "array.scatter_nd_add": "TensorFlow's",
     **dict.fromkeys(
-        "array.complex array.real array.imag array.conj array.fft".split(),
+        "array.complex array.real array.imag array.conj array.fft array.eig".split(),
         "complex numbers are compared in test_complex_jax.py",
     ),
     **dict.fromkeys(

@@ -28,6 +28,7 @@ pytest.importorskip("expecttest")
 
 from opinfo_absent import ABSENT, REFUSED
 from opinfo_bind import torch
+from opinfo_complex import COMPLEX
 from opinfo_elements import ELEMENTS
 from opinfo_linalg import LINALG
 from opinfo_losses import LOSSES
@@ -37,10 +38,10 @@ from opinfo_places import PLACES
 from opinfo_run import Outcome, run
 from opinfo_shapes import SHAPES
 
-# The samples of an op that a test runs.
-MOST = 8
+# The samples of an op that a test runs, of real and of complex numbers.
+MOST, MOST_COMPLEX = 8, 3
 MAPPINGS: dict[str, Any] = {
-    **ELEMENTS, **SHAPES, **PLACES, **NEW, **LINALG, **NN, **LOSSES,
+    **ELEMENTS, **SHAPES, **PLACES, **NEW, **LINALG, **NN, **LOSSES, **COMPLEX,
 }  # fmt: skip
 OPS: list[Any] = import_module("torch.testing._internal.common_methods_invocations").op_db
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -59,6 +60,10 @@ def mapping_of(op: Any) -> Any:
 
 def is_float(op: Any) -> bool:
     return torch.float64 in op.dtypes
+
+
+def is_complex(op: Any) -> bool:
+    return torch.complex128 in op.dtypes
 
 
 def unexpected(outcome: Outcome) -> list[str]:
@@ -87,23 +92,33 @@ def test_samples_agree(op: Any) -> None:
     assert not unexpected(outcome), "\n".join(unexpected(outcome))
 
 
+@pytest.mark.parametrize(
+    "op", [op for op in OPS if is_complex(op) and mapping_of(op) is not None], ids=name_of
+)
+def test_complex_samples_agree(op: Any) -> None:
+    outcome = run(op, mapping_of(op), MOST_COMPLEX, torch.complex128)
+    assert not unexpected(outcome), "\n".join(unexpected(outcome))
+
+
 def main() -> None:
     """Compare samples of all ops that match, and print what came of them."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("regex", nargs="?", default="")
     parser.add_argument("--most", type=int, default=10**6, help="samples of an op")
+    parser.add_argument("--complex", action="store_true", help="samples of complex numbers")
     options = parser.parse_args()
+    dtype = torch.complex128 if options.complex else torch.float64
     begun = time.process_time()
     counts: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
     for op in OPS:
-        if not is_float(op):
-            counts["ops without float64"] += 1
+        if not (is_complex if options.complex else is_float)(op):
+            counts[f"ops without {dtype}"] += 1
         elif mapping_of(op) is None:
             counts["ops without a function"] += 1
             reasons[f"op: {ABSENT.get(name_of(op)) or ABSENT[op.name]}"] += 1
         elif re.search(options.regex, name_of(op)):
-            outcome = run(op, mapping_of(op), options.most)
+            outcome = run(op, mapping_of(op), options.most, dtype)
             counts["ops compared"] += 1
             counts["ops of which all samples pass"] += outcome.passed == outcome.samples
             for what in ("samples", "passed"):

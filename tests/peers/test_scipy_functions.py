@@ -73,6 +73,79 @@ def test_roots_and_bands() -> None:
     np.testing.assert_allclose(found, theirs["linalg"].solveh_banded(bands, b), 1e-11)
 
 
+def _complex(*shape: int) -> Any:
+    return RANDOM.normal(size=shape) + 1j * RANDOM.normal(size=shape)
+
+
+SQUARE, TALL, WIDE, COLUMNS = _complex(3, 3), _complex(5, 3), _complex(3, 5), _complex(3, 2)
+
+
+def _columns(a: Any) -> Any:
+    """Right sides of the type of a."""
+    return COLUMNS.astype(a.dtype)
+
+
+POSITIVE_DEFINITE = SQUARE @ SQUARE.conj().T + np.eye(3)
+HERMITIAN_BANDS = np.array([[0, 0.3 + 1j, 0.1 - 0.2j], [3, 4, 5]])
+OF_MATRICES: dict[str, tuple[Any, list[Any]]] = {
+    **{
+        name: (lambda m, a, name=name: getattr(m, name)(a), given)
+        for name, given in {
+            "inv det norm eigvals eig expm sqrtm lu_factor": [SQUARE],
+            "pinv svdvals qr lu": [SQUARE, TALL, WIDE],
+            "polar": [SQUARE, TALL, WIDE],
+            "cholesky eigvalsh": [POSITIVE_DEFINITE],
+            "cholesky_banded eigvals_banded": [HERMITIAN_BANDS],
+            "toeplitz circulant hankel": [SQUARE[0]],
+        }.items()
+        for name in name.split()
+    },
+    "eigvals of real ones": (lambda m, a: m.eigvals(a), [SQUARE.real]),
+    "qr mode": (lambda m, a: [*m.qr(a, mode="economic"), *m.qr(a, mode="r")], [TALL, WIDE]),
+    "left": (lambda m, a: m.polar(a, side="left"), [SQUARE, TALL, WIDE]),
+    "lower": (lambda m, a: m.cholesky(a, lower=True), [POSITIVE_DEFINITE]),
+    "solve": (lambda m, a: m.solve(a, _columns(a)), [SQUARE]),
+    "triangles": (
+        lambda m, a: [
+            m.solve_triangular(a, _columns(a), trans=t, lower=low, unit_diagonal=unit)
+            for t in (0, 1, 2) for low in (False, True) for unit in (False, True)
+        ],
+        [SQUARE],
+    ),
+    "cho_solve": (
+        lambda m, a: [m.cho_solve(m.cho_factor(a, lower=w), _columns(a)) for w in (False, True)],
+        [POSITIVE_DEFINITE],
+    ),
+    "lu_solve": (
+        lambda m, a: [m.lu_solve(m.lu_factor(a), _columns(a), t) for t in (0, 1, 2)], [SQUARE]
+    ),
+    "bands": (
+        lambda m, a: [
+            m.solveh_banded(a, _columns(a)),
+            m.cho_solve_banded((m.cholesky_banded(a), False), _columns(a))
+        ],
+        [HERMITIAN_BANDS],
+    ),
+    "sylvester": (lambda m, a: m.solve_sylvester(a, a[:2, :2], _columns(a)), [SQUARE]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("name", OF_MATRICES)
+def test_complex_matrices(name: str, dtype: str) -> None:
+    """SciPy's numbers: signs, phases and orders of rows and values too."""
+    function, given = OF_MATRICES[name]
+    close = 2e-3 if dtype == "complex64" else 1e-9
+    for a in given:
+        kind = np.dtype(dtype).type(0).real.dtype if a.dtype.kind == "f" else dtype
+        found, wanted = (function(m, a.astype(kind)) for m in (linalg, theirs["linalg"]))
+        if isinstance(wanted, np.ndarray | np.generic):
+            found, wanted = [found], [wanted]
+        for one, other in zip(found, wanted, strict=True):
+            np.testing.assert_allclose(one, other, close, close)
+            assert one.dtype in (other.dtype, a.dtype) or one.dtype.kind == "i"
+
+
 def test_odeint() -> None:
     def slope(y: Any, t: Any, a: Any) -> Any:
         return np.sin(t) - y + a * y[::-1] ** 2

@@ -343,6 +343,8 @@ SMOOTH: Calls = {
     ],
     "linalg.svdvals": lambda xp, x: xp.linalg.svdvals(x.T),
     "linalg.eigh": lambda xp, x: xp.linalg.eigh(x @ x.T),
+    "linalg.eig": lambda xp, x: xp.abs(xp.linalg.eig(x[:, :3] + 1j * x[:, 1:])[1]),
+    "linalg.eigvals": lambda xp, x: xp.linalg.eigvals(x[:, :3] + 3 * np.triu(np.ones(3))).real,
     "linalg.eigvalsh": lambda xp, x: xp.linalg.eigvalsh(x[:, :3], UPLO="L"),
     "linalg.qr": [
         *((lambda xp, x, m=m: xp.linalg.qr(x, mode=m)) for m in ("reduced", "complete", "r"))

@@ -47,7 +47,7 @@ from gradir.checking.case import Operand
 from gradir.dialects import array, comm, nn
 from gradir.dialects.base.attributes import Plain
 from gradir.dialects.base.interfaces import TensorOp
-from gradir.dialects.base.shapes import tensor
+from gradir.dialects.base.shapes import NUMPY_NAMES, is_complex, tensor
 from gradir.dialects.comm.messages import BarrierOp, RecvOp, SendOp
 from gradir.dialects.grad import dialect as grad
 
@@ -176,6 +176,7 @@ def _creation() -> list[Case]:
     table = np.array([[1.5, -2.0], [0.0, 7.0]])
     counts = np.array([-1, 2**40])
     return [
+        Case("array.full", [], {"value": 1.0}, np.ones(3), results=[((3,), "uint8")]),
         Case("array.full", [], {"value": 2.5}, np.full((2, 3), 2.5),
              results=[((2, 3), None)]),
         Case("array.full", [], {"value": -7.0}, np.array(-7),
@@ -184,6 +185,9 @@ def _creation() -> list[Case]:
              results=[((1,), "int64")]),
         Case("array.constant", [], {"value": dense(table, f64)},
              table, results=[((2, 2), "float64")]),
+        *(Case("array.constant", [], {"value": dense(np.array([1, 0]), element)},
+               np.array([1, 0]), results=[((2,), name)])
+          for element, name in NUMPY_NAMES.items() if not is_complex(element)),
         Case("array.constant", [], {"value": dense(counts, i64)},
              counts, results=[((2,), "int64")]),
         Case("array.constant", [], {"value": dense(np.full((2, 2), 3.0), f64)},

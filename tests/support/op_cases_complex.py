@@ -8,7 +8,7 @@ import numpy as np
 from op_cases import Case
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 
-from gradir.dialects.base.shapes import c128, tensor
+from gradir.dialects.base.shapes import c64, c128, tensor
 
 RANDOM = np.random.default_rng(33)
 
@@ -28,6 +28,7 @@ def _transform(x: np.ndarray, axis: int = -1, inverse: bool = False) -> np.ndarr
 
 
 CONSTANT: Any = tensor([2], c128)
+NARROW: Any = tensor([2], c64)
 CASES = [
     Case(
         "array.constant",
@@ -35,6 +36,13 @@ CASES = [
         {"value": DenseIntOrFPElementsAttr.from_list(CONSTANT, [(1.0, -2.0), (0.5, 0.0)])},
         np.array([1 - 2j, 0.5]),
         results=[((2,), "complex128")],
+    ),
+    Case(
+        "array.constant",
+        [],
+        {"value": DenseIntOrFPElementsAttr.from_list(NARROW, [(1.0, -2.0), (0.5, 0.0)])},
+        np.array([1 - 2j, 0.5]),
+        results=[((2,), "complex64")],
     ),
     Case(
         "array.full",

@@ -324,6 +324,19 @@ def _qr(a: Array) -> Any:
     return tuple(np.linalg.qr(a))
 
 
+def _eig(a: Array) -> Any:
+    """In LAPACK's order, with its phases."""
+    w, v = np.linalg.eig(a)
+    return w.astype(complex), v.astype(complex)
+
+
+def _turned(*shape: int) -> Array:
+    """Matrices with real and with complex eigenvalues."""
+    made = _spread(*shape)
+    made[..., 0, 1], made[..., 1, 0] = 2.5, -1.5
+    return made
+
+
 def _pinv(a: Array, rcond: float = 1e-15) -> Array:
     return np.linalg.pinv(a, rcond=rcond)
 
@@ -377,7 +390,7 @@ def _lyapunov(h: Array, q: Array, w: Array, v: Array) -> Array:
 def _sylvester(a: Array, q: Array) -> Array:
     """All equations at once."""
     unit = np.eye(a.shape[-1])
-    made = np.zeros(q.shape)
+    made = np.zeros_like(q)
     for place in np.ndindex(*a.shape[:-2]):
         system = np.kron(a[place], unit) + np.kron(unit, a[place].T)
         made[place] = np.linalg.solve(system, q[place].reshape(-1)).reshape(unit.shape)
@@ -456,12 +469,15 @@ def _complex_systems() -> list[Case]:
     f, slopes = np.exp(w / 4), np.exp(w / 4) / 4
     u, s, vh = np.linalg.svd(tall, full_matrices=False)
     given = [tall, tall, a[:3, :3], u, s, vh]
+    positive = a @ a.conj().T
+    sums = np.linalg.eigh(positive)
     jets = [hermitian, w, v, f, slopes]
     return [
         Case("grad.eigen_solve", [hermitian, a, w, v], {}, _eigen_solve, is_derivative=False),
         Case("grad.singular_solve", given, {}, _singular_solve, is_derivative=False),
         Case("grad.spectral", [*jets, f, f, a], {"order": 1}, _spectral, is_derivative=False),
         Case("grad.spectral_trace", jets, {}, _spectral_trace, is_derivative=False),
+        Case("grad.lyapunov", [positive, a, *sums], {}, _lyapunov, is_derivative=False),
     ]
 
 
@@ -473,6 +489,10 @@ def _factors() -> list[Case]:
     singular = np.outer([1.0, 2, 3], [2.0, 0, 1])
     return [
         *(Case("array.eigh", [a], {}, _eigh) for a in (*squares, others[-1])),
+        *(Case("array.eig", [a], {}, _eig, is_derivative=False)
+          for a in (*squares, others[-1], _turned(3, 3), _turned(2, 1, 4, 4))),
+        *(Case("array.eig", [a + 1j * a[..., ::-1, :]], {}, _eig, is_derivative=False)
+          for a in (*squares[:3], squares[3])),
         *(Case("array.svd", [a], {}, _svd) for a in (*squares[:3], *others)),
         *(Case("array.qr", [a], {}, _qr) for a in (*squares[:3], *others)),
         *(Case("array.pinv", [a], {}, _pinv) for a in (*squares[:3], *others)),

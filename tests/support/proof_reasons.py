@@ -24,10 +24,10 @@ _BY_REASON: dict[str, str] = {
     "nn.conv1d nn.conv2d nn.conv3d nn.conv_transpose1d nn.conv_transpose2d nn.conv_transpose3d "
     "grad.conv1d_input_backward grad.conv2d_input_backward grad.conv3d_input_backward "
     "grad.conv1d_weight_backward grad.conv2d_weight_backward grad.conv3d_weight_backward",
-    _FACTORIZATIONS: "array.cholesky array.triangular_solve array.eigh array.svd array.qr "
-    "array.pinv array.solve array.inv array.det array.slogdet grad.lu_factor grad.cofactor "
-    "grad.cofactor_slope grad.eigen_solve grad.singular_solve grad.lyapunov grad.polar "
-    "grad.spectral grad.spectral_trace grad.sylvester",
+    _FACTORIZATIONS: "array.cholesky array.triangular_solve array.eig array.eigh array.svd "
+    "array.qr array.pinv array.solve array.inv array.det array.slogdet grad.lu_factor "
+    "grad.cofactor grad.cofactor_slope grad.eigen_solve grad.singular_solve grad.lyapunov "
+    "grad.polar grad.spectral grad.spectral_trace grad.sylvester",
     _MADE_OF_OTHERS: "nn.prelu nn.glu nn.layer_norm nn.rms_norm nn.group_norm nn.instance_norm "
     "nn.batch_norm nn.attention grad.attention_backward nn.lstm_cell nn.gru_cell nn.nll_loss "
     "grad.nll_loss_backward nn.cross_entropy nn.mse_loss nn.l1_loss nn.huber_loss "

@@ -2,16 +2,37 @@
 
 from pathlib import Path
 
-from gradir.dialects import comm
+from op_cases import CASES
+
+from gradir.dialects import array, comm, nn
+from gradir.dialects.base.interfaces import TensorOp
+from gradir.dialects.base.shapes import c64, c128
 from gradir.dialects.grad.dialect import Grad
 from gradir.tools.gen_op_reference import reference
 from gradir.tools.op_samples import SAMPLES
+from gradir.tools.op_types import accepted, elements_line
 
 PATH = Path(__file__).parents[2] / "docs" / "ops.md"
 
 
 def test_the_op_reference_is_current() -> None:
     assert PATH.read_text() == reference(), "run `make docs`"
+
+
+def test_the_elements_are_the_verifier_s() -> None:
+    """Complex numbers are taken by the ops whose classes say so; array.complex gives them alone."""
+    complex_numbers = {c64, c128}
+    for op in (*array.OPS, *nn.OPS, *Grad.operations):
+        rows = [case for case in CASES if case.op == op.name]
+        if rows and issubclass(op, TensorOp):
+            taken = [e for elements in accepted(op, rows).values() for e in elements]
+            is_taken = bool(complex_numbers & {*taken}) or op.name == "array.complex"
+            assert is_taken == op.COMPLEX, op.name
+    lines = {op.name: elements_line(op, [c for c in CASES if c.op == op.name]) for op in array.OPS}
+    assert lines["array.where"] == "Elements: of `cond` bools; of `x`, `y` any."
+    assert lines["array.eig"] == "Elements: f32, f64, complex numbers."
+    assert lines["array.constant"] == "Elements: any."
+    assert lines["array.uniform"] == "Elements: of `key`, `counter` i64; of `y` floats."
 
 
 def test_each_op_has_an_entry() -> None:

@@ -21,7 +21,7 @@ _DEPENDS = (
 _SHAPES = {
     _DEPENDS: " ".join(VALUED),
     "complex numbers are not sorted": "sort_complex",
-    "it needs the eigenvalues of a matrix that is not symmetric": "roots",
+    "zeros among the coefficients decide how many there are; see linalg.eigvals": "roots",
     "a function's type must not depend on values; make the array complex": "emath",
     "the bits of floats are not at hand; scale by finfo(x.dtype).eps": "spacing frexp",
     "bits are not packed; count them with bitwise_count": "packbits unpackbits",

@@ -48,6 +48,13 @@ class EighResult(NamedTuple):
     eigenvectors: Tracer
 
 
+class EigResult(NamedTuple):
+    """The eigenvalues, in LAPACK's order, and the eigenvectors, columns."""
+
+    eigenvalues: Tracer
+    eigenvectors: Tracer
+
+
 class QRResult(NamedTuple):
     """Orthonormal columns, and the upper triangular factor."""
 
@@ -108,6 +115,29 @@ def eigvalsh(a: Any, UPLO: str | None = None) -> Tracer:
     return op.eigh(_mirrored("eigvalsh", a, UPLO))[0]
 
 
+def eig(a: Any) -> EigResult:
+    """Eigenvalues, in LAPACK's order, and eigenvectors, columns, of square matrices.
+
+    They are complex numbers, of real matrices too. The vectors have length 1, and phases that
+    nothing determines: derivatives are right of what does not depend on them. That of a vector is
+    nan where its eigenvalue is there twice, but for rounding, and that of an eigenvalue where the
+    matrix has too few eigenvectors.
+    """
+    return EigResult(*op.eig(_square("eig", a)))
+
+
+def eigvals(a: Any) -> Tracer:
+    """The eigenvalues of square matrices, complex numbers in LAPACK's order; see eig."""
+    return op.eig(_square("eigvals", a))[0]
+
+
+def _square(what: str, a: Any) -> Any:
+    x = floating(a)
+    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
+        raise refusal(f"{what}: matrices must be square, got {x!r}")
+    return x
+
+
 def _mirrored(what: str, a: Any, triangle: str | None) -> Any:
     x = floating(a)
     if triangle is None:
@@ -116,12 +146,16 @@ def _mirrored(what: str, a: Any, triangle: str | None) -> Any:
         raise refusal(f'{what}: UPLO must be "L" or "U", got {triangle!r}')
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
         raise refusal(f"{what}: symmetric matrices must be square, got {x!r}")
-    if triangle in ("L", "l"):
-        return op.add(op.tril(x), _adjoint(op.tril(x, k=-1)))
-    return op.add(op.triu(x), _adjoint(op.triu(x, k=1)))
+    part, k = (op.tril, -1) if triangle in ("L", "l") else (op.triu, 1)
+    if is_complex_array(x):
+        # the imaginary parts of the diagonal are not read
+        half = (part(x) + part(x, k=k)) * 0.5
+        return half + adjoint(half)
+    return op.add(part(x), adjoint(part(x, k=k)))
 
 
-def _adjoint(x: Any) -> Any:
+def adjoint(x: Any) -> Any:
+    """The conjugate transposes of matrices."""
     return conjugate(matrix_transpose(x))
 
 
@@ -152,15 +186,15 @@ def _zeros(like: Any, rows: int, columns: int) -> Any:
 def _completed(a: Any, q: Any) -> Any:
     """q, the columns of LAPACK's reflections for a tall matrix, and those that they put after it.
 
-    They are I - (q - I) m^-1 (q^T - I) in those columns, m the upper square of q - I: the product
-    of the reflections is I - v t v^T, and its first columns are q (Schreiber & Van Loan, "A
+    They are I - (q - I) m^-1 (q^H - I) in those columns, m the upper square of q - I: the product
+    of the reflections is I - v t v^H, and its first columns are q (Schreiber & Van Loan, "A
     storage-efficient WY representation for products of Householder transformations", 1989).
     """
     m, n = a.shape[-2:]
     unit = np.eye(m, dtype=str(a.dtype))
     apart = q - unit[:, :n]
-    turned = matrix_transpose(apart[..., :n, :])
-    inner = op.solve(turned, matrix_transpose(q[..., n:, :]))
+    turned = adjoint(apart[..., :n, :])
+    inner = op.solve(turned, adjoint(q[..., n:, :]))
     made = op.matmul(apart, inner) + unit[:, n:]
     # a reflection that is the identity makes m singular: then LAPACK's columns, by zeros beside a
     wide = op.concat([apply(NoGradOp, {"x": a}), _zeros(a, m, m - n)], axis=-1)
@@ -243,16 +277,14 @@ def orthogonal_factor(x: Any) -> Tracer:
     """u of x = u p, with orthonormal columns, or rows where x has more columns than rows."""
     if x.shape[-2] >= x.shape[-1]:
         return apply(PolarOp, {"a": x})[0]
-    return matrix_transpose(apply(PolarOp, {"a": matrix_transpose(x)})[0])
+    return adjoint(apply(PolarOp, {"a": adjoint(x)})[0])
 
 
 def singular_norm(x: Any, axes: Any, ord: Any, keepdims: bool) -> Any:
     """A norm of matrices by singular values: 2, -2 or "nuc"."""
     places = axes_of(x, axes)
     a = moveaxis(x, places, (-2, -1))
-    if ord == "nuc" and is_complex_array(a):
-        made = op.sum(svdvals(a), axis=[a.ndim - 2])
-    elif ord == "nuc":
+    if ord == "nuc":
         tall = a if a.shape[-2] >= a.shape[-1] else matrix_transpose(a)
         made = apply(PolarOp, {"a": tall})[1]
     else:
@@ -273,5 +305,5 @@ def _epsilon(x: Any) -> float:
 
 
 FUNCTIONS: tuple[Callable[..., Any], ...] = (
-    svd, svdvals, eigh, eigvalsh, qr, pinv, matrix_rank, lstsq,
+    svd, svdvals, eigh, eigvalsh, eig, eigvals, qr, pinv, matrix_rank, lstsq,
 )  # fmt: skip

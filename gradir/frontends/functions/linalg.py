@@ -283,16 +283,13 @@ FUNCTIONS: tuple[Callable[..., Any], ...] = (
 )  # fmt: skip
 BY_NAME = {f.__name__: eager(checked(f, f"linalg.{f.__name__}")) for f in FUNCTIONS}
 ABSENT: dict[str, str] = {
-    **dict.fromkeys(
-        ["eig", "eigvals"],
-        "they are complex, and not ordered; of symmetric and Hermitian matrices see eigh",
-    ),
     "test": "it is a part of NumPy of its own",
     "LinAlgError": "a singular matrix gives inf and nan, and raises no error",
 }
 """NumPy's names that are not here, and why."""
 DIFFERS = {
     "svd": "further vectors of `full_matrices` are others of the same space",
+    "eig": "complex for matrices with real eigenvalues, too", "eigvals": "as `eig`",
     "eigh": "without `UPLO` it is of the symmetric part", "eigvalsh": "as `eigh`",
     "qr": 'no `mode` "raw"',
     "lstsq": "residuals do not depend on the rank",

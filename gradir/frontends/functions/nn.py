@@ -57,10 +57,16 @@ _HINTS = {
 }
 """What PyTorch's users are told whose arguments are not ours."""
 _FUNCTIONS.update(
-    (f.__name__, checked(f, f"nn.{f.__name__}", "gradir.nn", _HINTS.get(f.__name__, "")))
+    (
+        f.__name__,
+        checked(
+            f, f"nn.{f.__name__}", "gradir.nn", _HINTS.get(f.__name__, ""),
+            takes_complex=family is rearrangements,
+        ),
+    )
     for family in _FAMILIES
     for f in family.FUNCTIONS
-)
+)  # fmt: skip
 # PyTorch's names beside the ops' own.
 _FUNCTIONS.update(
     (name, checked(function, f"nn.{name}", "gradir.nn"))

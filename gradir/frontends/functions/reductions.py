@@ -381,12 +381,34 @@ def _cumulative(
     if axis is None and value.ndim != 1:
         raise refusal(f"{kind.name}: axis must be given for an array of rank {value.ndim}")
     at = axis_of(value, axis or 0)
-    made = _widening(kind, value, dtype, axis=at, exclusive=exclusive, reverse=reverse)
+    if kind is CumulativeProdOp and is_complex(element(with_dtype(value, dtype))):
+        made = _complex_products(with_dtype(value, dtype), at, bool(exclusive), bool(reverse))
+    else:
+        made = _widening(kind, value, dtype, axis=at, exclusive=exclusive, reverse=reverse)
     if not initial:
         return made
     first = [1 if d == at else n for d, n in enumerate(value.shape)]
     start = broadcast_to(converted(int(kind is CumulativeProdOp), element(made)), first)
     return op.concat([start, made], axis=at)
+
+
+def _complex_products(x: Any, axis: int, exclusive: bool, reverse: bool) -> Any:
+    """The products of all elements up to each one, of twice as many elements step by step."""
+
+    def part(x: Any, start: int | None, stop: int | None) -> Any:
+        return x[(*[slice(None)] * axis, slice(start, stop))]
+
+    def joined(*parts: Any) -> Any:
+        return op.concat([*parts], axis=axis)
+
+    made, count, done = (op.flip(x, axis=[axis]) if reverse else x), x.shape[axis], 1
+    while done < count:
+        rest = part(made, done, None) * part(made, None, count - done)
+        made, done = joined(part(made, None, done), rest), 2 * done
+    if exclusive and count:
+        first = [1 if d == axis else n for d, n in enumerate(x.shape)]
+        made = joined(broadcast_to(converted(1, element(x)), first), part(made, None, count - 1))
+    return op.flip(made, axis=[axis]) if reverse else made
 
 
 def _running(name: str, function: Callable[..., Any], other: float | None = None) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 import gradir.frontends.functions.numpy as gnp
 from gradir.frontends.functions.arguments import floating, number
 from gradir.frontends.functions.array_ops import op
+from gradir.frontends.functions.factors import adjoint
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracer import Tracer
 
@@ -43,24 +44,25 @@ def solve_banded(l_and_u: tuple[int, int], ab: Any, b: Any) -> Tracer:
 
 
 def _symmetric(name: str, ab: Any, lower: bool) -> Any:
-    """The whole matrix of the bands of its lower or upper triangle."""
+    """The whole symmetric or Hermitian matrix of the bands of its lower or upper triangle."""
     bands = _bands(name, ab)
     half = _whole(bands, 0 if lower else bands.shape[0] - 1)
-    return half + gnp.matrix_transpose(gnp.tril(half, -1) if lower else gnp.triu(half, 1))
+    return half + adjoint(gnp.tril(half, -1) if lower else gnp.triu(half, 1))
 
 
 def solveh_banded(ab: Any, b: Any, lower: bool = False) -> Tracer:
-    """x with a x = b, of the bands of one triangle of a symmetric positive definite a."""
+    """x with a x = b, of the bands of one triangle of a symmetric or Hermitian a, which is positive
+    definite."""
     factor = op.cholesky(_symmetric("solveh_banded", ab, lower))
     inner = op.triangular_solve(factor, floating(b), lower=True)
-    return op.triangular_solve(factor, inner, lower=True, transpose=True)
+    return op.triangular_solve(gnp.conj(factor), inner, lower=True, transpose=True)
 
 
 def cholesky_banded(ab: Any, lower: bool = False) -> Tracer:
     """The bands of the Cholesky factor of the matrix that `solveh_banded` solves with."""
     whole = _symmetric("cholesky_banded", ab, lower)
     factor = op.cholesky(whole)
-    factor = factor if lower else gnp.matrix_transpose(factor)
+    factor = factor if lower else adjoint(factor)
     rows, n = floating(ab).shape
     k, j = np.arange(rows)[:, None], np.arange(n)
     i = k + j - (0 if lower else rows - 1)
@@ -73,12 +75,16 @@ def cho_solve_banded(cb_and_lower: tuple[Any, bool], b: Any) -> Tracer:
     bands, lower = cb_and_lower
     bands = _bands("cho_solve_banded", bands)
     factor = _whole(bands, 0 if lower else bands.shape[0] - 1)
-    inner = op.triangular_solve(factor, floating(b), lower=bool(lower), transpose=not lower)
-    return op.triangular_solve(factor, inner, lower=bool(lower), transpose=bool(lower))
+    turned = gnp.conj(factor)
+    if lower:
+        inner = op.triangular_solve(factor, floating(b), lower=True)
+        return op.triangular_solve(turned, inner, lower=True, transpose=True)
+    inner = op.triangular_solve(turned, floating(b), lower=False, transpose=True)
+    return op.triangular_solve(factor, inner, lower=False)
 
 
 def eigvals_banded(a_band: Any, lower: bool = False) -> Tracer:
-    """The eigenvalues, ascending, of a symmetric matrix given as in `solveh_banded`."""
+    """The eigenvalues, ascending, of a matrix that is given as in `solveh_banded`."""
     return op.eigh(_symmetric("eigvals_banded", a_band, lower))[0]
 
 

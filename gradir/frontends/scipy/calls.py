@@ -21,18 +21,21 @@ from gradir.frontends.transforms.jit import jit
 Function = Callable[..., Any]
 
 
-def anywhere(function: Function, module: str, static: Sequence[str] = ()) -> Function:
+def anywhere(
+    function: Function, module: str, static: Sequence[str] = (), takes_complex: bool = False
+) -> Function:
     """The public function of a traced one: compiled where nothing is traced, for each value of its
     static parameters."""
     name = function.__name__
-    inside = checked(function, name, module)
+    inside = checked(function, name, module, takes_complex=takes_complex)
 
     @cache
     def compiled() -> Function:
         return jit(function, static_argnames=list(static)) if static else jit(function)
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        require_reals(name, args, kwargs)
+        if not takes_complex:
+            require_reals(name, args, kwargs)
         return (inside if tracing() is not None else compiled())(*args, **kwargs)
 
     call.__name__, call.__doc__, call.__module__ = name, function.__doc__, module

@@ -8,6 +8,7 @@ import gradir.frontends.functions.numpy as gnp
 from gradir.frontends.functions import factors
 from gradir.frontends.functions.arguments import floating, one_of
 from gradir.frontends.functions.array_ops import op
+from gradir.frontends.functions.factors import adjoint
 from gradir.frontends.functions.missing_names import missing
 from gradir.frontends.scipy import banded, lu_factors, matrix_exponential, matrix_roots
 from gradir.frontends.scipy.names import published
@@ -59,7 +60,7 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
 
 
 def qr(a: Any, *, mode: str = "full") -> Any:
-    """q, orthogonal, and r, upper triangular, of matrices [.., m, n].
+    """q, orthogonal or unitary, and r, upper triangular, of matrices [.., m, n].
 
     mode "full" has q [m, m], "economic" [m, min(m, n)], and "r" is r alone, in a tuple.
     """
@@ -71,37 +72,50 @@ def qr(a: Any, *, mode: str = "full") -> Any:
 
 
 def eigh(a: Any, lower: bool = True) -> Any:
-    """Eigenvalues, ascending, and eigenvectors, columns, of symmetric matrices [.., n, n]."""
+    """Eigenvalues, ascending, and eigenvectors, columns, of symmetric or Hermitian matrices."""
     return tuple(gnp.linalg.eigh(a, "L" if lower else "U"))
 
 
 def eigvalsh(a: Any, lower: bool = True) -> Tracer:
-    """The eigenvalues of symmetric matrices, ascending."""
+    """The eigenvalues of symmetric or Hermitian matrices, ascending."""
     return gnp.linalg.eigvalsh(a, "L" if lower else "U")
 
 
-def cholesky(a: Any, lower: bool = False) -> Tracer:
-    """The factor u of a = u^T u, upper triangular; or with `lower` l of a = l l^T.
+def eig(a: Any) -> Any:
+    """Eigenvalues and eigenvectors, columns of length 1, complex, of square matrices; see
+    gradir.numpy.linalg.eig."""
+    return tuple(gnp.linalg.eig(a))
 
-    The triangle of that name is read. Matrices that are not positive definite give nan.
+
+def eigvals(a: Any) -> Tracer:
+    """The eigenvalues of square matrices, complex numbers in LAPACK's order."""
+    return gnp.linalg.eigvals(a)
+
+
+def cholesky(a: Any, lower: bool = False) -> Tracer:
+    """The factor u of a = u^H u, upper triangular; or with `lower` l of a = l l^H.
+
+    It is that of the symmetric (Hermitian) part of a. Matrices that are not positive definite give
+    nan.
     """
-    x = _square(a, "cholesky")
-    if lower:
-        return op.cholesky(x)
-    return gnp.matrix_transpose(op.cholesky(gnp.matrix_transpose(x)))
+    factor = op.cholesky(_square(a, "cholesky"))
+    return factor if lower else adjoint(factor)
 
 
 def solve_triangular(
     a: Any, b: Any, trans: Any = 0, lower: bool = False, unit_diagonal: bool = False
 ) -> Tracer:
-    """x with a x = b, or a^T x = b with `trans` 1 or "T", for triangular a [n, n], b [n] or [n, m].
+    """x with a x = b, for triangular a [n, n], b [n] or [n, m].
 
+    trans: with 1 or "T" a^T x = b, with 2 or "C" a^H x = b.
     The other triangle is not read; a zero on the diagonal gives inf or nan.
     """
     if trans not in (0, 1, 2, "N", "T", "C"):
-        raise refusal(f'solve_triangular: trans must be 0, 1, "N" or "T", got {trans!r}')
+        raise refusal(f'solve_triangular: trans must be 0, 1, 2, "N", "T" or "C", got {trans!r}')
     x, y = _square(a, "solve_triangular"), floating(b)
     turned = trans not in (0, "N")
+    if trans in (2, "C"):
+        x = gnp.conj(x)
     return op.triangular_solve(
         x, y, lower=bool(lower), transpose=turned, unit_diagonal=bool(unit_diagonal)
     )
@@ -115,8 +129,8 @@ def cho_factor(a: Any, lower: bool = False) -> tuple[Tracer, bool]:
 def cho_solve(c_and_lower: tuple[Any, bool], b: Any) -> Tracer:
     """x with a x = b, from `cho_factor(a)`."""
     factor, lower = c_and_lower
-    inner = solve_triangular(factor, b, 0 if lower else 1, lower)
-    return solve_triangular(factor, inner, 1 if lower else 0, lower)
+    inner = solve_triangular(factor, b, 0 if lower else 2, lower)
+    return solve_triangular(factor, inner, 2 if lower else 0, lower)
 
 
 def solve_sylvester(a: Any, b: Any, q: Any) -> Tracer:
@@ -149,10 +163,10 @@ def block_diag(*arrs: Any) -> Tracer:
 def toeplitz(c: Any, r: Any = None) -> Tracer:
     """The matrix with c as its first column and r as its first row, equal along diagonals.
 
-    r[0] is not read; without r it is c.
+    r[0] is not read; without r it is the conjugate of c.
     """
     column = gnp.ravel(lifted(c))
-    row = column if r is None else gnp.ravel(lifted(r))
+    row = gnp.conj(column) if r is None else gnp.ravel(lifted(r))
     every = gnp.concatenate([gnp.flip(column), row[1:]])
     m, n = column.shape[0], row.shape[0]
     return every[(m - 1 - gnp.arange(m))[:, None] + gnp.arange(n)]
@@ -179,26 +193,24 @@ def hankel(c: Any, r: Any = None) -> Tracer:
 
 
 def polar(a: Any, side: str = "right") -> tuple[Tracer, Tracer]:
-    """u with orthonormal columns or rows, and p symmetric, a = u p; or with side "left" a = p u."""
+    """u with orthonormal columns or rows, and p Hermitian, a = u p; or with side "left" a = p u."""
     one_of(side, "polar: side", ("right", "left"))
     x = floating(a)
     factors.require_matrices("polar", x)
-    turned = gnp.matrix_transpose(x)
     u = factors.orthogonal_factor(x)
-    p = gnp.matrix_transpose(u) @ x if side == "right" else u @ turned
-    return u, (p + gnp.matrix_transpose(p)) / 2
+    p = adjoint(u) @ x if side == "right" else u @ adjoint(x)
+    return u, (p + adjoint(p)) / 2
 
 
-_COMPLEX = "it is complex, and factors are of real matrices"
 ABSENT: dict[str, str] = {
     **dict.fromkeys(
-        "eig eigvals schur hessenberg qz ordqz rsf2csf cossin".split(),
-        f"{_COMPLEX}: of symmetric matrices see eigh",
+        "schur hessenberg qz ordqz rsf2csf cossin".split(),
+        "eigenvalues and eigenvectors are there: eigh and eig",
     ),
     **dict.fromkeys(
         "logm funm fractional_matrix_power".split(),
-        "it needs the complex factorization of Schur: expm and sqrtm are there, and functions of "
-        "symmetric matrices by eigh",
+        "it needs the factorization of Schur: expm and sqrtm are there, and functions of matrices "
+        "with as many eigenvectors as rows by eigh and eig",
     ),
     **dict.fromkeys(
         "hilbert invhilbert hadamard pascal invpascal helmert dft".split(),
@@ -217,12 +229,12 @@ ABSENT: dict[str, str] = {
 """SciPy's names that are not here, and why."""
 
 FUNCTIONS = (
-    inv, det, solve, pinv, norm, svd, svdvals, qr, eigh, eigvalsh, cholesky, solve_triangular,
-    cho_factor, cho_solve, solve_sylvester, block_diag, toeplitz, circulant, hankel, polar,
-    *banded.FUNCTIONS,
+    inv, det, solve, pinv, norm, svd, svdvals, qr, eigh, eigvalsh, eig, eigvals, cholesky,
+    solve_triangular, cho_factor, cho_solve, solve_sylvester, block_diag, toeplitz, circulant,
+    hankel, polar, *banded.FUNCTIONS,
 )  # fmt: skip
 COMPILED = matrix_exponential.COMPILED | matrix_roots.COMPILED | lu_factors.COMPILED
-BY_NAME = published(FUNCTIONS, "gradir.scipy.linalg") | COMPILED
+BY_NAME = published(FUNCTIONS, "gradir.scipy.linalg", takes_complex=True) | COMPILED
 globals().update(BY_NAME)
 
 if TYPE_CHECKING:

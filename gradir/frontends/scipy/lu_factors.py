@@ -72,7 +72,7 @@ def lu(a: Any, permute_l: bool = False, p_indices: bool = False) -> Any:
         return _permuted(low, places), high
     if p_indices:
         return places, low, high
-    return permutation(rows, low.dtype), low, high
+    return permutation(rows, gnp.real(low).dtype), low, high
 
 
 def packed(a: Any) -> tuple[Any, Any]:
@@ -145,8 +145,10 @@ def lu_factor(a: Any) -> tuple[Any, Any]:
 
 
 def lu_solve(lu_and_piv: Any, b: Any, trans: int = 0) -> Any:
-    """x with a x = b, or a^T x = b with `trans` 1 or 2, from `lu_factor(a)`; b [.., n] or
-    [.., n, m]."""
+    """x with a x = b, from `lu_factor(a)`, b [.., n] or [.., n, m].
+
+    trans: with 1 a^T x = b, with 2 a^H x = b.
+    """
     both, pivots = floating(lu_and_piv[0]), lifted(lu_and_piv[1])
     right = floating(b)
     if trans not in (0, 1, 2):
@@ -159,6 +161,7 @@ def lu_solve(lu_and_piv: Any, b: Any, trans: int = 0) -> Any:
         return floating(b)
     rows = order_of(pivots, both.shape[-1])
     if trans:
+        both = gnp.conj(both) if trans == 2 else both
         inner = op.triangular_solve(both, right, lower=False, transpose=True)
         inner = op.triangular_solve(both, inner, lower=True, transpose=True, unit_diagonal=True)
         made = _permuted(inner, gnp.argsort(rows, axis=-1))
@@ -170,7 +173,7 @@ def lu_solve(lu_and_piv: Any, b: Any, trans: int = 0) -> Any:
 
 
 COMPILED = {
-    "lu": anywhere(lu, "gradir.scipy.linalg", ("permute_l", "p_indices")),
-    "lu_factor": anywhere(lu_factor, "gradir.scipy.linalg"),
-    "lu_solve": anywhere(lu_solve, "gradir.scipy.linalg", ("trans",)),
+    "lu": anywhere(lu, "gradir.scipy.linalg", ("permute_l", "p_indices"), takes_complex=True),
+    "lu_factor": anywhere(lu_factor, "gradir.scipy.linalg", takes_complex=True),
+    "lu_solve": anywhere(lu_solve, "gradir.scipy.linalg", ("trans",), takes_complex=True),
 }

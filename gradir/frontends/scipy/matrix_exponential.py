@@ -32,7 +32,7 @@ _MOST = 1000
 def expm(A: Any) -> Tracer:
     """The exponential of square matrices [.., n, n].
 
-    f16, bf16 and f32 are computed as they are. The derivative goes through the computation.
+    All types are computed as they are. The derivative goes through the computation.
     """
     x = floating(A)
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
@@ -50,7 +50,7 @@ def _one(x: Any) -> Any:
     size = no_grad(gnp.max(gnp.sum(gnp.abs(x), axis=0)))
     above = gnp.ceil(gnp.log2(gnp.maximum(size / _THETA, 1.0)))
     squarings = gnp.where(gnp.isfinite(above), gnp.minimum(above, _MOST), 0).astype("int64")
-    scaled = x * gnp.exp2(-squarings.astype(x.dtype))
+    scaled = x * gnp.exp2(-squarings.astype(size.dtype))
     return fori_loop(0, squarings, lambda _, y: y @ y, _quotient(scaled))
 
 
@@ -68,4 +68,4 @@ def _quotient(x: Any) -> Any:
     return gnp.linalg.solve(even - odd, even + odd)
 
 
-COMPILED = {"expm": anywhere(expm, "gradir.scipy.linalg")}
+COMPILED = {"expm": anywhere(expm, "gradir.scipy.linalg", takes_complex=True)}

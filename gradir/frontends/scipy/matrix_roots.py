@@ -10,7 +10,9 @@ import gradir.frontends.functions.numpy as gnp
 from gradir.dialects.array.sylvester import SylvesterOp
 from gradir.frontends.functions.arguments import floating
 from gradir.frontends.functions.array_ops import op
+from gradir.frontends.functions.factors import adjoint
 from gradir.frontends.functions.op_functions import apply
+from gradir.frontends.functions.parts import is_complex_array
 from gradir.frontends.scipy.calls import anywhere
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.transforms.branches import cond
@@ -59,16 +61,16 @@ def _singular_root(a: Any) -> Any:
 def _kernel(a: Any) -> Any:
     """The projections onto the kernels of matrices along their ranges; nan where these meet.
 
-    Of an orthogonal matrix v onto the kernel and u onto the complement of the range, v (u^T v)^-1
-    u^T.
+    Of an orthogonal matrix v onto the kernel and u onto the complement of the range, v (u^H v)^-1
+    u^H.
     """
     count = a.shape[-1]
     left, sizes, right = op.svd(a)
     is_none = sizes <= sizes[..., :1] * (count * 2.0**-52)
-    u, v = (gnp.where(is_none[..., None, :], m, 0.0) for m in (left, gnp.matrix_transpose(right)))
-    between = gnp.matrix_transpose(u) @ v
+    u, v = (gnp.where(is_none[..., None, :], m, 0.0) for m in (left, adjoint(right)))
+    between = adjoint(u) @ v
     rest = gnp.where(is_none[..., None], 0.0, gnp.eye(count))
-    return v @ op.inv(between + rest) @ gnp.matrix_transpose(u)
+    return v @ op.inv(between + rest) @ adjoint(u)
 
 
 def _regular_root(a: Any) -> Any:
@@ -108,14 +110,16 @@ _root.defjvp(_root_jvp)
 def sqrtm(A: Any) -> Any:
     """The principal square root of matrices [.., n, n] without eigenvalues on the negative axis.
 
-    Matrices with such eigenvalues, whose roots are complex, give nan, and so do singular ones that
-    have a Jordan block of the eigenvalue 0, and no root. The derivative y of the root x in the
-    direction q solves x y + y x = q; nan where the matrix is singular. Computed in float64.
+    Matrices with such eigenvalues give nan, as the roots of real ones are complex, and so do
+    singular ones that have a Jordan block of the eigenvalue 0, and no root. The derivative y of the
+    root x in the direction q solves x y + y x = q; nan where the matrix is singular. Computed in
+    float64 or complex128.
     """
     x = floating(A)
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
         raise refusal(f"sqrtm: expected square matrices, got {x!r}")
-    return gnp.astype(_root(gnp.astype(x, "float64")), x.dtype) if x.size else x
+    wide = "complex128" if is_complex_array(x) else "float64"
+    return gnp.astype(_root(gnp.astype(x, wide)), x.dtype) if x.size else x
 
 
-COMPILED = {"sqrtm": anywhere(sqrtm, "gradir.scipy.linalg")}
+COMPILED = {"sqrtm": anywhere(sqrtm, "gradir.scipy.linalg", takes_complex=True)}

@@ -251,16 +251,14 @@ MOVES = "this array depends on what is differentiated, and values outside of the
     [
         lambda x: float(x[0]) * x[0],
         lambda x: math.sqrt(x[0]) * x[1],
-        lambda x: x[0] * np.linalg.eigvals(gnp.diag(x))[0],
+        lambda x: x[0] * np.roots(x)[0],
         lambda x: np.sum(np.unique(x)),
         lambda x: gradir.grad(lambda y: y * float(x[0]))(x[0]),
         lambda x: float(gradir.grad(lambda y: y * y)(x[0])) * x[0],
     ],
 )
 def test_values_with_a_derivative_stay_in_the_program(f: Callable[..., Any]) -> None:
-    with pytest.raises(
-        GradirError, match=f"{MOVES}|cannot hold|linalg.eigvals: not th|array.unique"
-    ):
+    with pytest.raises(GradirError, match=f"{MOVES}|cannot hold|roots: zeros among|array.unique"):
         gradir.grad(f)(X)
 
 

@@ -59,6 +59,9 @@ class FactorOp(MatrixOp, ABC):
 
         return called(self, [*operands, *self.further(operands[0])])
 
+    def waits_for_planes(self) -> bool:
+        return any(is_complex_tensor(v.type) for v in (*self.operands, *self.results))
+
     def further(self, a: Value) -> Sequence[Value]:
         """Operands of the host function that the op has as attributes; a has its emitter and type
         of elements."""

@@ -307,6 +307,10 @@ class TensorOp(IRDLOperation, ABC):
     def has_decomposition(cls) -> bool:
         return cls.decompose is not TensorOp.decompose
 
+    def waits_for_planes(self) -> bool:
+        """Whether only gradir-split-complex replaces it, as its decomposition has real numbers."""
+        return False
+
     def apart(self) -> Callable[..., Value | Sequence[Value]] | None:
         """The same value by the ops that differentiation puts in the op's place; None to let it
         stay."""

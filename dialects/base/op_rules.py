@@ -187,7 +187,8 @@ def has_plugin_rule(op_class: type) -> bool:
 def decomposition(op: Operation) -> Decomposition | None:
     """The decomposition of an op, to be called with its operands; None without one."""
     if isinstance(op, TensorOp):
-        return op.decompose if op.has_decomposition() else None
+        is_apart = op.has_decomposition() and not op.waits_for_planes()
+        return op.decompose if is_apart else None
     function = _DECOMPOSITIONS.get(type(op))
     return None if function is None else partial(function, op)
 

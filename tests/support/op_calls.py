@@ -64,8 +64,9 @@ def call(case: Case, xs: Sequence[Any]) -> Any:
     if case.op == "array.constant":
         attribute: Any = attributes["value"]
         values = [complex(*v) if isinstance(v, tuple) else v for v in attribute.get_values()]
-        data = np.array(values).reshape(attribute.get_shape())
-        return function(data, dtype=NUMPY_NAMES[attribute.get_element_type()])
+        data, name = np.array(values), NUMPY_NAMES[attribute.get_element_type()]
+        data = data.astype(name) if np.iscomplexobj(data) else data
+        return function(data.reshape(attribute.get_shape()), dtype=name)
     if case.op == "array.full":
         value: Any = attributes.pop("value")
         imag: Any = attributes.pop("imag", 0)

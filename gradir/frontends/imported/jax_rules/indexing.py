@@ -133,6 +133,13 @@ def _gather(call: Any, x: Any, indices: Any) -> Any:
     made = _filled(made, places, call.params.get("fill_value"))
     batch = iter(range(len(places.batch)))
     axes = iter(kept)
+    if [len(kept), len(places.batch)] != [
+        len(numbers.offset_dims), len(call.type.shape) - len(numbers.offset_dims)
+    ]:  # fmt: skip
+        raise refusal(
+            f"{call.op}: {len(kept)} axes of windows and {len(places.batch)} of indices "
+            f"do not make {call.type}"
+        )
     wanted = [
         ("axis", next(axes)) if d in numbers.offset_dims else ("batch", next(batch))
         for d in range(len(call.type.shape))

@@ -7,7 +7,7 @@ from functools import cache
 from math import prod
 from typing import Any, ClassVar, Self, cast
 
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, f64
+from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, f64, i1
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, result_def, traits_def
 from xdsl.traits import ConstantLike, Pure
@@ -25,6 +25,7 @@ from gradir.dialects.base.shapes import (
     is_float,
     normalize_axis,
     shape_of,
+    tensor,
 )
 from gradir.dialects.base.support import NOWHERE, Mask, Supports
 from gradir.dialects.base.value import Emitter, Scalar, Value
@@ -133,6 +134,17 @@ class ConstantOp(TensorOp):
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("value",)
     y = result_def()
     traits = traits_def(Pure(), ConstantLike())  # pyrefly: ignore[direct-abstract-base-instantiation]
+
+    @classmethod
+    def of_array(cls, array: Any, element: Attribute) -> Self:
+        """The constant of a NumPy array, whose elements are converted to these."""
+        type_: Any = tensor(array.shape, element)
+        if element == i1:
+            dense = DenseIntOrFPElementsAttr.from_list(type_, array.astype(int).ravel().tolist())
+        else:
+            data = np.ascontiguousarray(array, numpy_dtype(element)).tobytes()
+            dense = DenseIntOrFPElementsAttr(type_, BytesAttr(data))
+        return cls.create(result_types=[type_], attributes={"value": dense})
 
     @property
     def dense(self) -> DenseIntOrFPElementsAttr:

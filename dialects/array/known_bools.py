@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from math import prod
-from typing import Any, TypeGuard, cast
+from typing import Any, TypeGuard
 
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, i1
+from xdsl.dialects.builtin import i1
 from xdsl.ir import Block, Operation, SSAValue
 
 from gradir.dialects.array.comparison import AstypeOp, GreaterOp, LogicalAndOp, LogicalOrOp
@@ -115,10 +115,7 @@ def _constant_bools(array: Any, emitter: Emitter) -> Value | None:
         return emitter.value(emitter.insert(FullOp.fill(part.item(), type_)).y)
     if part.size > _MOST_WRITTEN:
         return None
-    small = tensor(part.shape, i1)
-    numbers: list[int] = part.astype(int).ravel().tolist()
-    dense = DenseIntOrFPElementsAttr.from_list(cast(Any, small), numbers)
-    op = emitter.insert(ConstantOp.create(result_types=[small], attributes={"value": dense}))
+    op = emitter.insert(ConstantOp.of_array(part, i1))
     return BroadcastToOp.on(emitter.value(op.y), type=type_)
 
 

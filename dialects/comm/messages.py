@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
-from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, i64
+from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 from xdsl.irdl import irdl_op_definition, result_def, traits_def
 from xdsl.parser import Parser
@@ -62,11 +62,9 @@ class PermuteOp(CommOp):
         x = batch.with_rows(0)
         blank = empty_rows(tensor([1, *x.shape[1:]], x.element), emitter)
         sources = [self.ways.get(rank, self.ranks) for rank in range(self.ranks)]
-        type_: Any = tensor([self.ranks], i64)
-        dense = DenseIntOrFPElementsAttr(type_, BytesAttr(np.array(sources).tobytes()))
-        indices = ConstantOp.create(result_types=[type_], attributes={"value": dense})
+        indices = emitter.insert(ConstantOp.of_array(np.array(sources), i64))
         table = ConcatOp.on(x, blank, axis=0)
-        return [TakeOp.on(table, emitter.value(emitter.insert(indices).results[0]), axis=0)]
+        return [TakeOp.on(table, emitter.value(indices.y), axis=0)]
 
     def numpy(self, x: Any) -> Any:
         parts = self.collected(x)

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import inf, nan
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from xdsl.ir import Attribute
 
 from gradir.dialects.array.arithmetic import CopysignOp, HypotOp
 from gradir.dialects.array.comparison import LogicalAndOp, LogicalNotOp, LogicalOrOp, WhereOp
+from gradir.dialects.array.creation import ConstantOp
 from gradir.dialects.array.elementwise import AbsOp
 from gradir.dialects.base.shapes import element_of, real_element, shape_of, tensor
-from gradir.dialects.base.value import Value
+from gradir.dialects.base.value import Emitter, Value
 
 Planes: TypeAlias = "tuple[Value, Value]"
 OnPlanes: TypeAlias = Callable[[Planes], Planes]
@@ -31,6 +32,15 @@ def full(near: Value, number: complex) -> Planes:
     """A number like a plane."""
     whole = complex(number)
     return near.full(whole.real), near.full(whole.imag)
+
+
+def constant(emitter: Emitter, numbers: Any, element: Attribute) -> Planes:
+    """The complex numbers of a NumPy array, with real elements of this type."""
+    re, im = (
+        emitter.value(emitter.insert(ConstantOp.of_array(part, element)).y)
+        for part in (numbers.real, numbers.imag)
+    )
+    return re, im
 
 
 def add(x: Planes, y: Planes) -> Planes:

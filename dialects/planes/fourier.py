@@ -7,16 +7,14 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr
 from xdsl.ir import SSAValue
 
-from gradir.dialects.array.creation import ConstantOp, numpy_dtype
 from gradir.dialects.array.movement import BroadcastToOp, ReshapeOp, reshaped
 from gradir.dialects.array.slicing import SliceOp, padded_back, part
 from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import tensor
 from gradir.dialects.base.value import Value
-from gradir.dialects.planes.arithmetic import Planes, multiply
+from gradir.dialects.planes.arithmetic import Planes, constant, multiply
 from gradir.dialects.planes.fourier_programs import Lines, has_program, roots
 
 
@@ -29,9 +27,9 @@ def transform(x: Planes, axis: int, sign: int) -> Planes:
     if not has_program(n):
         return _by_convolution(x, axis, sign)
     lines = Lines(prod(shape[:axis]), n, prod(shape[axis + 1 :]), sign, x[0].element)
-    tables = [each for table in lines.constants() for each in _constant(x[0], table)]
+    emitter, element = x[0].emitter, x[0].element
+    tables = [p for table in lines.constants() for p in constant(emitter, table, element)]
     given = _in_memory(x, lines) or [reshaped(each, _shape(lines)).ssa for each in x]
-    emitter = x[0].emitter
     made = lines.lower(emitter, given, [each.ssa for each in tables])
     re, im = (reshaped(emitter.value(each), shape) for each in made)
     return re, im
@@ -68,12 +66,12 @@ def _by_convolution(x: Planes, axis: int, sign: int) -> Planes:
     kernel[:n] = chirp.conj()
     kernel[size - n + 1 :] = chirp[1:][::-1].conj()
     spectrum = np.fft.fft(kernel) / size
-    turned = multiply(x, _along(x[0], axis, chirp))
-    re, im = (padded_back(each, axis, 0, size) for each in turned)
+    turn = _along(x[0], axis, chirp)
+    re, im = (padded_back(each, axis, 0, size) for each in multiply(x, turn))
     wide = transform((re, im), axis, -1)
     wide = transform(multiply(wide, _along(wide[0], axis, spectrum)), axis, 1)
     re, im = (part(each, axis, 0, n) for each in wide)
-    return multiply((re, im), _along(x[0], axis, chirp))
+    return multiply((re, im), turn)
 
 
 def _along(near: Value, axis: int, numbers: Any) -> Planes:
@@ -81,19 +79,6 @@ def _along(near: Value, axis: int, numbers: Any) -> Planes:
     shape = [n if d == axis else 1 for d, n in enumerate(near.shape)]
     re, im = (
         BroadcastToOp.on(reshaped(each, shape), type=tensor(near.shape, near.element))
-        for each in _constant(near, numbers)
+        for each in constant(near.emitter, numbers, near.element)
     )
-    return re, im
-
-
-def _constant(near: Value, numbers: Any) -> Planes:
-    """The planes of constant complex numbers, with the elements of a value."""
-    type_: Any = tensor(numbers.shape, near.element)
-    made: list[Value] = []
-    for each in (numbers.real, numbers.imag):
-        data = np.ascontiguousarray(each, numpy_dtype(near.element)).tobytes()
-        dense = DenseIntOrFPElementsAttr(type_, BytesAttr(data))
-        op = ConstantOp.create(result_types=[type_], attributes={"value": dense})
-        made.append(near.emitter.value(near.emitter.insert(op).y))
-    re, im = made
     return re, im

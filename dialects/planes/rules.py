@@ -43,7 +43,7 @@ from gradir.dialects.array.slicing import ConcatOp, part
 from gradir.dialects.base.attributes import attribute
 from gradir.dialects.base.elementwise_arith import SelectOp
 from gradir.dialects.base.interfaces import TensorOp
-from gradir.dialects.base.shapes import is_complex_tensor, shape_of
+from gradir.dialects.base.shapes import element_of, is_complex_tensor, real_element, shape_of
 from gradir.dialects.base.value import Emitter, Value
 from gradir.dialects.building.gate import GateOp
 from gradir.dialects.building.pairs import Made, Operands, PairRule
@@ -273,15 +273,7 @@ def _fill(e: Emitter, type_: Attribute, value: float) -> Value:
 
 
 def _constant(op: creation.ConstantOp, e: Emitter, operands: Operands) -> Made:
-    from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr
-
-    type_: Any = plane_type(op.y.type)
-    planes: list[Value] = []
-    for numbers in (op.array.real, op.array.imag):
-        dense = DenseIntOrFPElementsAttr(type_, BytesAttr(numbers.tobytes()))
-        made = creation.ConstantOp.create(result_types=[type_], attributes={"value": dense})
-        planes.append(e.value(e.insert(made).y))
-    return planes[0], planes[1]
+    return p.constant(e, op.array, real_element(element_of(op.y.type)))
 
 
 def _identity(op: triangles.EyeOp, e: Emitter, operands: Operands) -> Made:

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, cast
+from typing import Any
 
-from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, i64
+from xdsl.dialects.builtin import i64
 from xdsl.ir import Attribute, SSAValue
 
-from gradir.dialects.array.creation import ConstantOp, numpy_dtype
+from gradir.dialects.array.creation import ConstantOp
 from gradir.dialects.base.access import Access, Row, dim_row
 from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import element_of, shape_of, tensor
@@ -78,10 +78,7 @@ def transposed_rows(rows: Sequence[dict[int, float]], extent: int) -> list[dict[
 
 def constant(emitter: Emitter, array: Any, element: Attribute) -> SSAValue:
     """A table."""
-    type_ = tensor(array.shape, element)
-    data = array.astype(numpy_dtype(element)).tobytes()
-    value = DenseIntOrFPElementsAttr(cast(Any, type_), BytesAttr(data))
-    return emitter.insert(ConstantOp.of([], [type_], value=value)).y
+    return emitter.insert(ConstantOp.of_array(array, element)).y
 
 
 def place_dims(rank: int, bands: int) -> list[int]:

@@ -33,7 +33,6 @@ def simplify_block(block: Block) -> None:
     op = block.first_op
     while op is not None:
         if isinstance(op, scf.ForOp) and read_initial_values(op):
-            simplify_block(op.body.block)
             remove_true_gates(op)
             simplify_block(op.body.block)
         op = _simplify_op(block, op) if len(op.results) == 1 else op.next_op

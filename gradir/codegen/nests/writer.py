@@ -7,6 +7,8 @@ Work items, loops with their addresses, and the arguments of the body are in `it
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
 
 from gradir.codegen import costs
 from gradir.codegen.bodies.emitter import LlvmValue, Surroundings
@@ -64,7 +66,7 @@ class PassWriter:
         """Write the outputs that are not combined."""
         lanes, f = self.lanes, self.f
         streamed: list[StreamedStore] = []
-        pairs: dict[LinearWrite, tuple[str, str]] = {}
+        vectors: dict[LinearWrite, tuple[str, str]] = {}
         for w in self.one.writes:
             if w.combiner != "none" or w.in_memory:
                 continue
@@ -73,31 +75,34 @@ class PassWriter:
             address = self.loops.address(w.pointer, w.kind, w.offset, shift)
             address = self._in_chunk(w, address)
             stride = w.offset.coefficients[self.one.vector_dim]
-            if mask is None and lanes > 1 and (first := self._first_of_pair(w)) is not None:
-                pairs[w] = address, value
-                if first in pairs and w is not first:
-                    other = pairs[first]
-                    f.store_interleaved(w.kind, lanes, other[0], other[1], value)
+            if mask is None and w in self._interleaved:
+                vectors[w] = address, value
             elif mask is None and w.pointer in self.streams.pointers:
                 streamed.append(StreamedStore(w.kind, lanes, address, value))
             else:
                 f.store_strided(w.kind, lanes, address, stride, value, mask)
+        for even, odd in self._interleaved.items() if vectors else ():
+            if even.offset.constant < odd.offset.constant:
+                (address, first), (_, second) = vectors[even], vectors[odd]
+                f.store_interleaved(even.kind, lanes, address, first, second)
         self.streams.store(streamed)
 
-    def _first_of_pair(self, write: LinearWrite) -> LinearWrite | None:
-        """The write of the even elements, for a write of these or of the odd ones beside them."""
-        steps = write.offset.coefficients
-        if steps[self.one.vector_dim] != 2 or write.chunk_step:
-            return None
-        plain = [w for w in self.one.writes if w.combiner == "none" and not w.in_memory]
-        beside = [
-            w
-            for w in plain
-            if (w.pointer, w.kind, w.offset.coefficients) == (write.pointer, write.kind, steps)
-        ]
-        if len(beside) != 2 or beside[1].offset.constant - beside[0].offset.constant != 1:
-            return None
-        return beside[0]
+    @cached_property
+    def _interleaved(self) -> dict[LinearWrite, LinearWrite]:
+        """The writes of every other element of a buffer, each with the one of those between."""
+        beside: dict[Any, list[LinearWrite]] = {}
+        for w in self.one.writes:
+            steps = w.offset.coefficients
+            is_plain = w.combiner == "none" and not (w.in_memory or w.chunk_step)
+            if is_plain and self.lanes > 1 and steps[self.one.vector_dim] == 2:
+                beside.setdefault((w.pointer, w.kind, steps), []).append(w)
+        pairs = [each for each in beside.values() if len(each) == 2]
+        return {
+            one: other
+            for x, y in pairs
+            if abs(x.offset.constant - y.offset.constant) == 1
+            for one, other in ((x, y), (y, x))
+        }
 
     def _in_chunk(self, write: LinearWrite, address: str) -> str:
         if not write.chunk_step:

@@ -131,10 +131,10 @@ def eigvals(a: Any) -> Tracer:
     return op.eig(_square("eigvals", a))[0]
 
 
-def _square(what: str, a: Any) -> Any:
+def _square(what: str, a: Any, kind: str = "matrices") -> Any:
     x = floating(a)
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
-        raise refusal(f"{what}: matrices must be square, got {x!r}")
+        raise refusal(f"{what}: {kind} must be square, got {x!r}")
     return x
 
 
@@ -144,8 +144,7 @@ def _mirrored(what: str, a: Any, triangle: str | None) -> Any:
         return x
     if triangle not in ("L", "U", "l", "u"):
         raise refusal(f'{what}: UPLO must be "L" or "U", got {triangle!r}')
-    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
-        raise refusal(f"{what}: symmetric matrices must be square, got {x!r}")
+    _square(what, x, "symmetric matrices")
     part, k = (op.tril, -1) if triangle in ("L", "l") else (op.triu, 1)
     if is_complex_array(x):
         # the imaginary parts of the diagonal are not read

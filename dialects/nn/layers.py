@@ -30,6 +30,7 @@ class LinearOp(TensorOp):
     """
 
     name = "nn.linear"
+    COMPLEX: ClassVar[bool] = True
     SUMS_PRODUCTS: ClassVar[bool] = True
 
     x = operand_def()
@@ -41,7 +42,7 @@ class LinearOp(TensorOp):
     @classmethod
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         x, weight, *bias = operands
-        require_elements_agree(operands, "float")
+        require_elements_agree(operands, "float", cls.COMPLEX)
         inputs = shape_of(x)[-1:]
         if len(shape_of(weight)) != 2 or not compatible(inputs, shape_of(weight)[1:]):
             raise VerifyException(

@@ -47,6 +47,7 @@ from gradir.dialects.base.shapes import element_of, is_complex_tensor, real_elem
 from gradir.dialects.base.value import Emitter, Value
 from gradir.dialects.building.gate import GateOp
 from gradir.dialects.building.pairs import Made, Operands, PairRule
+from gradir.dialects.comm import collectives, messages
 from gradir.dialects.grad import accumulation, grad, join, tape
 from gradir.dialects.grad.lapack import COMPLEX, called_on_planes
 from gradir.dialects.planes import arithmetic as p
@@ -347,6 +348,8 @@ _LINEAR: tuple[type[Operation], ...] = (
     affine.AffineGatherOp, affine.AffineScatterAddOp,
     triangles.TrilOp, triangles.TriuOp, triangles.DiagonalOp, triangles.DiagonalBackwardOp,
     reductions.SumOp, cumulative.CumulativeSumOp, scans.ShiftOp,
+    collectives.AllReduceOp, collectives.ReduceOp, collectives.BroadcastOp, collectives.AllGatherOp,
+    collectives.ReduceScatterOp, messages.PermuteOp, messages.SendOp, messages.RecvOp,
     grad.AccumulateOp, grad.ZeroOp, grad.BarrierOp, grad.NoGradOp, grad.NameOp,
     grad.NegateGradientOp, grad.StartCheckpointOp, grad.EndCheckpointOp,
     grad.TakeAlongAxisBackwardOp, accumulation.AccumulateSliceOp, join.JoinOp,

@@ -253,9 +253,9 @@ def _imported(name: str) -> Any:
     """A module; with the IR, which some do without, its classes are made sooner."""
     if "gradir.dialects" not in sys.modules:
         return import_module(name)
-    from gradir.dialects.base.quick_classes import quick_classes
+    from gradir.quick_imports import quick_imports
 
-    with quick_classes():
+    with quick_imports():
         return import_module(name)
 
 

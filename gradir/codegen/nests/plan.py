@@ -176,7 +176,9 @@ class NestPlanner:
     def _writes(self) -> list[LinearWrite]:
         op = self.op
         writes: list[LinearWrite] = []
-        position, names = len(op.output_types), _first_numbers(op.outputs)
+        position = len(op.output_types)
+        # on tensors there are no buffers yet
+        names = _first_numbers(op.outputs) or range(position)
         rows = zip(op.output_types, op.output_accesses, op.output_combiners, strict=True)
         for k, (type_, access, combiner) in enumerate(rows):
             steps, offset = access.strides(self.shapes[k])

@@ -55,7 +55,7 @@ def lasting_objects() -> Generator[None]:
     """What is made inside stays, as classes do: it is never walked as young objects are.
 
     No collection happens inside, and at the end all objects count as old: the next full collection
-    looks at them.
+    looks at them. Where objects are frozen, by a server or by Python 3.12, that is left as it is.
     """
     with paused_gc():
         yield

@@ -25,7 +25,7 @@ def quick_dataclasses() -> Generator[None]:
     if _COMPILE is None:
         yield
         return
-    _MODULE._create_fn, _MODULE.inspect = _compile_late, _WithoutSignatures
+    _MODULE._create_fn, _MODULE.inspect = _compile_late, _WithoutSignatures()
     try:
         yield
     finally:
@@ -33,10 +33,12 @@ def quick_dataclasses() -> Generator[None]:
 
 
 class _WithoutSignatures:
-    """What a dataclass asks `inspect` for: text for the doc of a class that has none."""
+    """`inspect` as `dataclasses` asks it: for annotations, and for the doc of a class without."""
 
-    @staticmethod
-    def signature(cls: type) -> str:
+    def __getattr__(self, name: str) -> Any:
+        return getattr(inspect, name)
+
+    def signature(self, cls: type) -> str:
         del cls
         return ""
 

@@ -269,7 +269,10 @@ def test_the_collector_is_paused_until_the_last_leaves() -> None:
 
 
 def test_an_import_is_not_walked() -> None:
-    """No collection in it, and its objects are old; those that somebody has frozen stay so."""
+    """No collection in it, and its objects are old; those that somebody has frozen stay so.
+
+    Python 3.12 has frozen some of its own.
+    """
     code = """if True:
         import gc
         import numpy
@@ -279,8 +282,8 @@ def test_an_import_is_not_walked() -> None:
         gc.callbacks.clear()
         assert sum(begun) <= 3, begun  # in the modules that come before the pause
         classes = gradir.numpy.sin, gradir.GradirError
-        assert all(any(c is o for o in gc.get_objects(2)) for c in classes)
-        assert not gc.get_freeze_count()
+        are_old = all(any(c is o for o in gc.get_objects(2)) for c in classes)
+        assert are_old == (not gc.get_freeze_count())
         gc.freeze()
         frozen = gc.get_freeze_count()
         import gradir.nn

@@ -291,10 +291,10 @@ made = first.compiled(x).executable
 
 def output_of(script: str, slowly: float = 0.0) -> str:
     """What a process prints, whose better code takes some seconds longer for each module."""
-    done = subprocess.run(
-        [sys.executable, "-c", BEGIN.replace("SECONDS", str(slowly)) + script],
-        capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+    code = BEGIN.replace("SECONDS", str(slowly)) + script
+    # Python 3.12 warns of any fork of a process with threads
+    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0 and not done.stderr, done.stderr
     return done.stdout
 

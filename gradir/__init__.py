@@ -240,7 +240,8 @@ _ELSEWHERE = {
     "make_jaxpr": "gradir.trace, whose module prints itself",
     "eval_shape": "gradir.trace with gradir.Spec; the types are in the module's text",
     "tree_util": "gradir.tree",
-    "config": "gradir.default_dtype sets the floating type, float64 at first",
+    "config": "gradir.default_dtype sets the floating type, float64 at first, and "
+    "gradir.default_matmul_precision that of products",
     "device_get": "arrays are NumPy's",
     "device_put": "arrays are NumPy's",
     "elementwise_grad": "gradir.vmap of gradir.grad",

@@ -21,8 +21,9 @@ import pytest
 import gradir
 from gradir.codegen.contractions.precision import PAIRS, ROUNDED, precise_steps
 from gradir.codegen.text.target import LEVELS, MachineTarget, host, target_of
-from gradir.compiler.compiler import compile_function
+from gradir.compiler.compiler import compile_function, emit_object
 from gradir.dialects.loopnest.loopnest import ContractOp
+from gradir.runtime.jit import undefined_symbols
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -31,7 +32,7 @@ def targets() -> dict[str, MachineTarget]:
     """This machine, the levels that it can run, narrow vectors, and one without a mode."""
     found = {level: target_of(level) for level in LEVELS if not target_of(level).lacking}
     narrow = target_of("host", 32 if host().vector_bytes > 16 else 16)
-    plain = replace(host(), multiplies_pairs=False, streaming=False)
+    plain = replace(host(), multiplies_pairs=False, flushes=False)
     return {"host": host(), **found, "narrow": narrow, "no mode": plain}
 
 
@@ -371,6 +372,14 @@ def test_pairs() -> None:
           func.return %y : {y}
         }}"""
         assert chosen(text, has)[0] == chain
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_objects(level: str) -> None:
+    """Code of each level calls no library, on aarch64 too, which has no such mode."""
+    text = dot_general(*matrices("nn", [], 30, 17, 41))
+    data = emit_object(gradir.parse(text).op, "f", target_of(level)).data
+    assert undefined_symbols([data]) == ()
 
 
 def test_text() -> None:

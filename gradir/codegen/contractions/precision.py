@@ -66,7 +66,7 @@ MOST_COPIES = 2
 def precise_steps(op: ContractOp, has_plain_epilogue: bool, target: MachineTarget) -> Steps:
     """Copies of both factors, the product, and perhaps the body."""
     pairs = _pair_steps(op, has_plain_epilogue) if target.multiplies_pairs else None
-    return pairs or _rounded_steps(op)
+    return pairs or _rounded_steps(op, target)
 
 
 def _pair_steps(op: ContractOp, has_plain_epilogue: bool) -> Steps | None:
@@ -83,7 +83,7 @@ def _pair_steps(op: ContractOp, has_plain_epilogue: bool) -> Steps | None:
     return _steps(op, nests, reads, extents, PAIRS, has_plain_epilogue)
 
 
-def _rounded_steps(op: ContractOp) -> Steps:
+def _rounded_steps(op: ContractOp, target: MachineTarget) -> Steps:
     """By f32: the body has a step of its own, as it knows subnormal numbers."""
     nests, reads = list[NestOp](), list[Access]()
     for index in range(2):
@@ -91,7 +91,8 @@ def _rounded_steps(op: ContractOp) -> Steps:
         copied, read = min(by_dims(op, access), by_rows(op, access), key=copied_elements)
         nests.append(_rounded_nest(op, index, copied))
         reads.append(read)
-    return _steps(op, nests, reads, op.extents, ROUNDED, hands_on_the_sum(op))
+    has_body = hands_on_the_sum(op)
+    return _steps(op, nests, reads, op.extents, ROUNDED, has_body, target.flushes)
 
 
 def _steps(
@@ -101,6 +102,7 @@ def _steps(
     extents: Sequence[int],
     precision: str,
     has_body: bool,
+    flushes: bool = False,
 ) -> Steps:
     """The copies, the product over these extents, and unless it has the body a nest for that."""
     steps, places, types = Steps(), list[OperandPlace](), list[Attribute]()
@@ -111,7 +113,6 @@ def _steps(
         steps.add(f"copy{index}", nest, [*sources, places[index]])
     sums = None if has_body else sums_of(op, "none")
     product = product_of(op, types, reads, sums, extents, StringAttr(precision))
-    flushes = precision == ROUNDED
     if sums is None:
         steps.add("product", product, [*places, *epilogue_names(op)], flushes=flushes)
         return steps

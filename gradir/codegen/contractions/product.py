@@ -179,8 +179,7 @@ class ProductLoops:
         plan, target = self.plan, self.plan.target
         nested = bool(plan.product.k_outer)
         registers, chain = target.vector_registers, plan.product.chain
-        # x86 has a mode in which the processor flushes
-        flushes = chain == "rounded" and not target.streaming
+        flushes = chain == "rounded" and not target.flushes
         return Tile(self.kind, plan.height, vectors, target.fma, nested, registers, chain, flushes)
 
     def rhs(self, run: Run, block: DepthBlock, panel: str, vectors: tuple[Vector, ...]) -> Source:

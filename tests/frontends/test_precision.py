@@ -13,6 +13,8 @@ import pytest
 import gradir
 import gradir.nn as nn
 import gradir.numpy as gnp
+import gradir.random
+import gradir.scipy.linalg
 from gradir.errors import ArgumentError, GradirError
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -140,6 +142,26 @@ def test_precision_of_a_custom_derivative() -> None:
     text = gradir.jit(gradir.grad(function)).lower(X, W).as_text()
     with_it = [line for line in text.splitlines() if ".matmul" in line]
     assert sum('precision = "bf16"' in line for line in with_it) * 2 == len(with_it), text
+
+
+def test_algorithms_keep_their_precision() -> None:
+    """A policy is for the products that a program is made of, not for those of expm or lstsq."""
+    a = array(5, 5)
+    for function in (
+        gradir.scipy.linalg.expm,
+        gradir.scipy.linalg.sqrtm,
+        lambda a: gradir.scipy.linalg.polar(a)[1],
+        lambda a: gnp.linalg.lstsq(a, a[:, 0])[0],
+        lambda a: gnp.linalg.pinv(a),
+        lambda a: gnp.linalg.solve(a, a[0]),
+        lambda a: gnp.pad(a, 2, "reflect", reflect_type="odd"),
+        lambda a: gradir.random.multivariate_normal(gradir.random.key(0), a[0], a, dtype="float32"),
+        lambda a: nn.affine_grid(a[None, :2, :3], (1, 1, 4, 4)),
+    ):
+        for made in (function, lambda a, f=function: gradir.grad(lambda a: gnp.sum(f(a)))(a)):
+            rounds, plain = gradir.jit(made, precision="bf16"), gradir.jit(made)
+            positive = a @ a.T + 3 * np.eye(5, dtype=np.float32)
+            np.testing.assert_array_equal(rounds(positive), plain(positive))
 
 
 def test_threads_have_their_own() -> None:

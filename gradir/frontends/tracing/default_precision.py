@@ -29,6 +29,7 @@ class default_matmul_precision:
     `with gradir.default_matmul_precision("bf16"):` rounds the factors of matrix products, einsums,
     linear layers, convolutions and attention to bfloat16, and adds products in float32, in calls
     that are given no `precision`; their derivatives do so too. None is the precision of the types.
+    Factorizations, solutions and functions of matrices, draws and grids are computed as ever.
     Products of float64 and of complex numbers are refused; others keep that of their types.
     Functions of gradir.jit are compiled for each precision.
     """
@@ -78,6 +79,11 @@ def in_precision(function: Callable[P, R], precision: str | None) -> Callable[P,
             return function(*args, **kwargs)
 
     return run
+
+
+def in_own_precision(function: Callable[P, R]) -> Callable[P, R]:
+    """An algorithm on numbers, whose inner products keep the precision of their types."""
+    return in_precision(function, None)
 
 
 def precision_for(op: str, factor: Attribute) -> str | None:

@@ -259,9 +259,9 @@ def _imported(name: str) -> Any:
     """A module; with the IR, which some do without, its classes are made sooner."""
     if "gradir.dialects" not in sys.modules:
         return import_module(name)
-    from gradir.dialects.base.quick_dataclasses import quick_dataclasses
+    from gradir.quick_imports import quick_imports
 
-    with quick_dataclasses():
+    with quick_imports():
         return import_module(name)
 
 

@@ -38,7 +38,7 @@ class Operands(SSAValues[SSAValue]):
     def __setitem__(self, index: int, value: SSAValue) -> None:
         op: Any = self.op
         old, use = op._operands, op._operand_uses[index]
-        old[index].remove_use(use)
+        _item(old, index).remove_use(use)
         value.add_use(use)
         values = list(old)
         values[index] = value

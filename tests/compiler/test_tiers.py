@@ -17,6 +17,7 @@ import pytest
 import gradir
 import gradir.numpy as gnp
 from gradir.cache import store
+from gradir.cache.folder import FOLDER_VARIABLE
 from gradir.compiler import compiler, tiers
 from gradir.errors import ArgumentError, CompileError
 from gradir.runtime import background
@@ -40,7 +41,7 @@ def waiting(monkeypatch: pytest.MonkeyPatch) -> list[tiers.Improvement]:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv(store.SWITCH_VARIABLE, "1")
-    monkeypatch.setenv(store.FOLDER_VARIABLE, str(tmp_path))
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))
     return tmp_path
 
 

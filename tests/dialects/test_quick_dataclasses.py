@@ -48,6 +48,28 @@ def test_methods() -> None:
     assert Point.__eq__.__qualname__ == "Point.__eq__"
 
 
+def test_init_is_compiled_when_it_is_looked_up() -> None:
+    with quick_dataclasses():
+
+        @dataclass
+        class Base:
+            x: int
+
+        @dataclass
+        class Derived(Base):
+            y: int
+
+            def __post_init__(self) -> None:
+                Base.__init__(self, self.x + 1)
+
+    assert not inspect.isfunction(vars(Base)["__init__"])
+    assert (Derived(1, y=2).x, Derived(x=3, y=4).y) == (2, 4)
+    assert inspect.isfunction(vars(Base)["__init__"]) and Base.__doc__ == "Base"
+    assert Derived.__init__.__qualname__.endswith("Derived.__init__")
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'y'"):
+        Derived(1)  # type: ignore[missing-argument]
+
+
 def test_a_class_that_derives_from_another() -> None:
     assert Named(1, name="a") == Named(1, name="a") != Named(1, name="b")
     assert Named(1) != Point(1)

@@ -282,6 +282,26 @@ def _attach_op(self: Any, operation: Any) -> None:
     operation.parent = self
 
 
+def _insert_argument(
+    self: Any, arg_type: Attribute, index: int, location: Any = None
+) -> BlockArgument:
+    args = self._args
+    if not 0 <= index <= len(args):
+        raise ValueError(
+            f"Cannot insert block argument at index {index}, index must be in "
+            f"range [0, {len(args)}]."
+        )
+    place = UNKNOWN_LOC if location is None else location
+    made = BlockArgument(arg_type, self, index, place)
+    if index == len(args):
+        self._args = (*args, made)
+        return made
+    for arg in args[index:]:
+        arg.index += 1
+    self._args = (*args[:index], made, *args[index:])
+    return made
+
+
 def _insert_op_after(self: Any, new_op: Any, existing_op: Any) -> None:
     if existing_op.parent is not self:
         raise ValueError("Can't insert operation after operation not in this block.")
@@ -539,6 +559,7 @@ REPLACEMENTS: tuple[tuple[Any, str, Any], ...] = (
     (Block, "next_block", _read("_next_block")),
     (Block, "parent_node", _read("parent")),
     (Block, "_attach_op", _attach_op),
+    (Block, "insert_arg", _insert_argument),
     (Block, "insert_op_after", _insert_op_after),
     (Block, "insert_op_before", _insert_op_before),
     (Block, "detach_op", _detach_op),

@@ -241,6 +241,7 @@ class _Bufferizer:
             op.extents, inputs, op.input_accesses,
             [Output(buffer_type(o.type), o.access, o.combiner) for o in outputs], body,
             op.input_pads, targets, op.starting_outputs, roles=op.roles,
+            precision=op.precision,
         )  # fmt: skip
         made.attributes |= op.attributes
         s.emit(made, op)

@@ -1,4 +1,5 @@
-"""A 1024 x 1024 x 1024 matrix product in f32, on one thread and on two, by both of its texts."""
+"""A 1024 x 1024 x 1024 matrix product in f32, on one thread and on two, by both of its texts, and
+with factors rounded to bf16."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -38,6 +39,13 @@ def prepare_torch() -> harness.Call:
     return lambda: torch.mm(a, b, out=out)
 
 
+def prepare_torch_bf16() -> harness.Call:
+    """PyTorch's product of float32 arrays by bfloat16: converted, multiplied, converted."""
+    torch = harness.library("torch")
+    a, b = (torch.from_numpy(array) for array in make_inputs())
+    return lambda: torch.mm(a.bfloat16(), b.bfloat16()).float()
+
+
 def workloads(threads: int) -> Iterator[harness.Workload]:
     """The product beside others', and written as a `linalg.generic` beside `array.matmul`."""
 
@@ -59,6 +67,13 @@ def workloads(threads: int) -> Iterator[harness.Workload]:
     ]
     # no tolerance: their bits are the same
     yield harness.Workload(f"{title}, by its text", written, "array.matmul", tolerance=0.0)
+    rounded = [
+        harness.Contender("gradir, f32", lambda: gradir(True), "gradir"),
+        harness.Contender("gradir, bf16", lambda: gradir(True, "matmul_bf16.mlir"), "gradir"),
+        harness.Contender("PyTorch eager, bf16", prepare_torch_bf16, "torch"),
+    ]
+    # the results of bf16 are others
+    yield harness.Workload(f"{title}, precision bf16", rounded, "gradir, f32", tolerance=None)
 
 
 if __name__ == "__main__":

@@ -34,6 +34,7 @@ __all__ = [
     "custom_root",
     "custom_vjp",
     "default_dtype",
+    "default_matmul_precision",
     "export_library",
     "fori_loop",
     "grad",
@@ -109,6 +110,7 @@ _LAZY = {
     "clear_cache": "gradir.cache.store",
     "Spec": "gradir.frontends.tracing.spec",
     "default_dtype": "gradir.frontends.tracing.default_dtype",
+    "default_matmul_precision": "gradir.frontends.tracing.default_precision",
     "trace": "gradir.frontends.tracing.trace",
     "checkpoint": "gradir.frontends.transforms.markers",
     "name": "gradir.frontends.transforms.markers",
@@ -176,6 +178,9 @@ if TYPE_CHECKING:
     from gradir.frontends.functions.plugin_ops import op_function as op_function
     from gradir.frontends.optim.train_step import train_step as train_step
     from gradir.frontends.tracing.default_dtype import default_dtype as default_dtype
+    from gradir.frontends.tracing.default_precision import (
+        default_matmul_precision as default_matmul_precision,
+    )
     from gradir.frontends.tracing.spec import Spec as Spec
     from gradir.frontends.tracing.trace import trace as trace
     from gradir.frontends.training.trainer import Trainer as Trainer
@@ -235,7 +240,8 @@ _ELSEWHERE = {
     "make_jaxpr": "gradir.trace, whose module prints itself",
     "eval_shape": "gradir.trace with gradir.Spec; the types are in the module's text",
     "tree_util": "gradir.tree",
-    "config": "gradir.default_dtype sets the floating type, float64 at first",
+    "config": "gradir.default_dtype sets the floating type, float64 at first, and "
+    "gradir.default_matmul_precision that of products",
     "device_get": "arrays are NumPy's",
     "device_put": "arrays are NumPy's",
     "elementwise_grad": "gradir.vmap of gradir.grad",
@@ -253,9 +259,9 @@ def _imported(name: str) -> Any:
     """A module; with the IR, which some do without, its classes are made sooner."""
     if "gradir.dialects" not in sys.modules:
         return import_module(name)
-    from gradir.dialects.base.quick_dataclasses import quick_dataclasses
+    from gradir.quick_imports import quick_imports
 
-    with quick_dataclasses():
+    with quick_imports():
         return import_module(name)
 
 

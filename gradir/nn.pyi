@@ -19,7 +19,7 @@ def affine_grid(theta: Any = ..., size: Any = ..., align_corners: Any = False, *
     """The grid of grid_sample that affine maps make: [N, H, W, 2] of theta [N, 2, 3] and `size`"""
 def alpha_dropout(x: Any = ..., key: Any = ..., counter: Any = ..., p: Any = ..., **kwargs: Any) -> Any:
     """Dropped elements are selu's limit below; all are then scaled and moved, so that a mean of 0"""
-def attention(q: Any = ..., k: Any = ..., v: Any = ..., mask: Any = None, causal: Any = None, scale: Any = None, **kwargs: Any) -> Any:
+def attention(q: Any = ..., k: Any = ..., v: Any = ..., mask: Any = None, causal: Any = None, scale: Any = None, precision: Any = None, **kwargs: Any) -> Any:
     """softmax(scale * q k^T + mask) v along the last axis, in blocks of rows."""
 def avg_pool1d(x: Any = ..., kernel: Any = None, stride: Any = None, padding: Any = None, ceil_mode: Any = None, layout: Any = None, count_include_pad: Any = None, divisor_override: Any = None, **kwargs: Any) -> Any:
     """The mean of each window of x [N, C, L]; attributes as of nn.max_pool1d, without dilation."""
@@ -43,17 +43,17 @@ def celu(x: Any = ..., alpha: Any = None, **kwargs: Any) -> Any:
     """x where x > 0, else alpha * (exp(x / alpha) - 1); `alpha = 1.0`, not 0."""
 def channel_shuffle(x: Any = ..., groups: Any = ..., **kwargs: Any) -> Any:
     """x [N, C, d...] with channel k * (C / groups) + i moved to i * groups + k."""
-def conv1d(x: Any = ..., weight: Any = ..., bias: Any = None, stride: Any = None, padding: Any = None, dilation: Any = None, groups: Any = None, layout: Any = None, **kwargs: Any) -> Any:
+def conv1d(x: Any = ..., weight: Any = ..., bias: Any = None, stride: Any = None, padding: Any = None, dilation: Any = None, groups: Any = None, layout: Any = None, precision: Any = None, **kwargs: Any) -> Any:
     """Convolution (cross-correlation) along one axis, as `nn.conv2d` along two."""
-def conv2d(x: Any = ..., weight: Any = ..., bias: Any = None, stride: Any = None, padding: Any = None, dilation: Any = None, groups: Any = None, layout: Any = None, **kwargs: Any) -> Any:
+def conv2d(x: Any = ..., weight: Any = ..., bias: Any = None, stride: Any = None, padding: Any = None, dilation: Any = None, groups: Any = None, layout: Any = None, precision: Any = None, **kwargs: Any) -> Any:
     """Convolution (cross-correlation) of images, with PyTorch's meaning."""
-def conv3d(x: Any = ..., weight: Any = ..., bias: Any = None, stride: Any = None, padding: Any = None, dilation: Any = None, groups: Any = None, layout: Any = None, **kwargs: Any) -> Any:
+def conv3d(x: Any = ..., weight: Any = ..., bias: Any = None, stride: Any = None, padding: Any = None, dilation: Any = None, groups: Any = None, layout: Any = None, precision: Any = None, **kwargs: Any) -> Any:
     """Convolution (cross-correlation) of volumes, as `nn.conv2d` of images."""
-def conv_transpose1d(x: Any = ..., weight: Any = ..., bias: Any = None, stride: Any = None, padding: Any = None, dilation: Any = None, groups: Any = None, layout: Any = None, output_padding: Any = None, **kwargs: Any) -> Any:
+def conv_transpose1d(x: Any = ..., weight: Any = ..., bias: Any = None, stride: Any = None, padding: Any = None, dilation: Any = None, groups: Any = None, layout: Any = None, output_padding: Any = None, precision: Any = None, **kwargs: Any) -> Any:
     """The transpose of a convolution along one axis, as `nn.conv_transpose2d` along two."""
-def conv_transpose2d(x: Any = ..., weight: Any = ..., bias: Any = None, stride: Any = None, padding: Any = None, dilation: Any = None, groups: Any = None, layout: Any = None, output_padding: Any = None, **kwargs: Any) -> Any:
+def conv_transpose2d(x: Any = ..., weight: Any = ..., bias: Any = None, stride: Any = None, padding: Any = None, dilation: Any = None, groups: Any = None, layout: Any = None, output_padding: Any = None, precision: Any = None, **kwargs: Any) -> Any:
     """The transpose of a convolution as a layer of its own, with PyTorch's meaning."""
-def conv_transpose3d(x: Any = ..., weight: Any = ..., bias: Any = None, stride: Any = None, padding: Any = None, dilation: Any = None, groups: Any = None, layout: Any = None, output_padding: Any = None, **kwargs: Any) -> Any:
+def conv_transpose3d(x: Any = ..., weight: Any = ..., bias: Any = None, stride: Any = None, padding: Any = None, dilation: Any = None, groups: Any = None, layout: Any = None, output_padding: Any = None, precision: Any = None, **kwargs: Any) -> Any:
     """The transpose of a convolution of volumes, as `nn.conv_transpose2d` of images."""
 def cosine_embedding_loss(x1: Any = ..., x2: Any = ..., target: Any = ..., margin: Any = ..., reduction: Any = 'mean', **kwargs: Any) -> Any:
     """1 - c where the target is 1, max(0, c - margin) where it is -1; 0 of other targets."""
@@ -91,7 +91,7 @@ def grid_sample(x: Any = ..., grid: Any = ..., mode: Any = 'bilinear', padding_m
     """x [N, C, H, W] at the places of grid [N, H', W', 2], (x, y) in [-1, 1]: [N, C, H', W']."""
 def group_norm(x: Any = ..., scale: Any = None, bias: Any = None, groups: Any = None, layout: Any = None, eps: Any = None, **kwargs: Any) -> Any:
     """layer_norm of each example over its spatial axes and over channels in `groups` groups."""
-def gru_cell(x: Any = ..., h: Any = ..., w_ih: Any = ..., w_hh: Any = ..., b_ih: Any = ..., b_hh: Any = ..., **kwargs: Any) -> Any:
+def gru_cell(x: Any = ..., h: Any = ..., w_ih: Any = ..., w_hh: Any = ..., b_ih: Any = ..., b_hh: Any = ..., precision: Any = None, **kwargs: Any) -> Any:
     """One step of a GRU: h' of x [..., in] and h [..., hidden]."""
 def gumbel_softmax(logits: Any = ..., key: Any = ..., counter: Any = ..., tau: Any = ..., hard: Any = False, axis: Any = -1, **kwargs: Any) -> Any:
     """softmax((logits + g) / tau) along `axis`, g from Gumbel's distribution by `key`, `counter`."""
@@ -119,7 +119,7 @@ def layer_norm(x: Any = ..., scale: Any = None, bias: Any = None, axes: Any = No
     """scale * (x - mean) / sqrt(variance + eps) + bias over `axes = [-1]`; `eps = 1e-5`."""
 def leaky_relu(x: Any = ..., slope: Any = None, **kwargs: Any) -> Any:
     """x where x > 0, else slope * x; `slope = 0.01`."""
-def linear(x: Any = ..., weight: Any = ..., bias: Any = None, **kwargs: Any) -> Any:
+def linear(x: Any = ..., weight: Any = ..., bias: Any = None, precision: Any = None, **kwargs: Any) -> Any:
     """x weight^T + bias: x [..., in], weight [out, in], bias [out], result [..., out]."""
 def local_response_norm(x: Any = ..., size: Any = ..., alpha: Any = ..., beta: Any = ..., k: Any = ..., **kwargs: Any) -> Any:
     """x [N, C, d...] / (k + alpha * the mean of x ** 2 of `size` channels around each) ** beta."""
@@ -133,7 +133,7 @@ def lp_pool2d(x: Any = ..., p: Any = ..., kernel: Any = ..., stride: Any = None,
     """As lp_pool1d, of x [N, C, H, W]."""
 def lp_pool3d(x: Any = ..., p: Any = ..., kernel: Any = ..., stride: Any = None, ceil_mode: Any = False, **kwargs: Any) -> Any:
     """As lp_pool1d, of x [N, C, D, H, W]."""
-def lstm_cell(x: Any = ..., h: Any = ..., c: Any = ..., w_ih: Any = ..., w_hh: Any = ..., b_ih: Any = ..., b_hh: Any = ..., **kwargs: Any) -> Any:
+def lstm_cell(x: Any = ..., h: Any = ..., c: Any = ..., w_ih: Any = ..., w_hh: Any = ..., b_ih: Any = ..., b_hh: Any = ..., precision: Any = None, **kwargs: Any) -> Any:
     """One step of an LSTM: (h', c') of x [..., in], h and c [..., hidden]."""
 def margin_ranking_loss(x1: Any = ..., x2: Any = ..., target: Any = ..., margin: Any = ..., reduction: Any = 'mean', **kwargs: Any) -> Any:
     """max(0, margin - target * (x1 - x2))."""
@@ -191,7 +191,7 @@ def rms_norm(x: Any = ..., scale: Any = None, bias: Any = None, axes: Any = None
     """scale * x / sqrt(mean(x * x) + eps) + bias over `axes = [-1]`."""
 def rrelu(x: Any = ..., key: Any = None, counter: Any = 0, lower: Any = ..., upper: Any = ..., **kwargs: Any) -> Any:
     """x where x >= 0, else x * a: a uniform in [lower, upper) for each element, drawn from `key`"""
-def scaled_dot_product_attention(q: Any = ..., k: Any = ..., v: Any = ..., mask: Any = None, is_causal: Any = False, scale: Any = None, enable_gqa: Any = False, **kwargs: Any) -> Any:
+def scaled_dot_product_attention(q: Any = ..., k: Any = ..., v: Any = ..., mask: Any = None, is_causal: Any = False, scale: Any = None, enable_gqa: Any = False, precision: Any = None, **kwargs: Any) -> Any:
     """softmax(scale * q k^T + mask) v of q [..., H, L, E], k [..., H, S, E], v [..., H, S, Ev]."""
 def selu(x: Any = ..., **kwargs: Any) -> Any:
     """scale * elu(x) with alpha 1.6732632423543772 and scale 1.0507009873554805."""

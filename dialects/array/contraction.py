@@ -18,6 +18,12 @@ from gradir.dialects.base.attributes import Attributes, Types
 from gradir.dialects.base.batch import Batch
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
+from gradir.dialects.base.precision import (
+    PRECISION,
+    precision_in,
+    precision_of,
+    require_precision,
+)
 from gradir.dialects.base.shapes import DYNAMIC, broadcast_shapes, element_of, shape_of, tensor
 from gradir.dialects.base.value import Emitter, Scalar, Value
 from gradir.dialects.building import body as b
@@ -44,17 +50,20 @@ class MatmulOp(ProductOp):
     """Matrix product over the last axis of lhs and the last but one of rhs.
 
     As in the Array API: leading axes broadcast; an operand of rank 1 is a row (lhs) or a column
-    (rhs) whose axis of extent 1 the result leaves out. f16 and bf16 are summed in f32.
+    (rhs) whose axis of extent 1 the result leaves out. f16 and bf16 are summed in f32. With
+    `precision = "bf16"` factors of f32 are rounded to bf16 and summed in f32, by one chain.
     vjp: ct rhs^T, lhs^T ct, summed over broadcast axes
     """
 
     name = "array.matmul"
     COMPLEX: ClassVar[bool] = True
+    ATTRIBUTES: ClassVar[tuple[str, ...]] = (PRECISION,)
 
     @classmethod
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         lhs, rhs = operands
         require_elements_agree(operands, cls.DOMAIN, cls.COMPLEX)
+        require_precision(attributes, operands)
         if not shape_of(lhs) or not shape_of(rhs):
             raise VerifyException(f"operands must have rank >= 1, got {lhs} and {rhs}")
         left, right = _matrix_shapes(shape_of(lhs), shape_of(rhs))
@@ -69,8 +78,10 @@ class MatmulOp(ProductOp):
         batch = broadcast_shapes(left_shape[:-2], right_shape[:-2])
         left, right = reshaped(lhs, left_shape), reshaped(rhs, right_shape)
         whole = reshaped(ct, (*batch, left_shape[-2], right_shape[-1]))
-        to_left = sum_to_shape(MatmulOp.on(whole, transposed(right)), left_shape)
-        to_right = sum_to_shape(MatmulOp.on(transposed(left), whole), right_shape)
+        precision = precision_in(self.attributes)
+        to_left = MatmulOp.on(whole, transposed(right), type=None, **precision)
+        to_right = MatmulOp.on(transposed(left), whole, type=None, **precision)
+        to_left, to_right = sum_to_shape(to_left, left_shape), sum_to_shape(to_right, right_shape)
         return [reshaped(to_left, lhs.shape), reshaped(to_right, rhs.shape)]
 
     def reached(self, place: int, masks: Sequence[Value | None]) -> Value | None:
@@ -91,7 +102,8 @@ class MatmulOp(ProductOp):
         for x, part, has_rows in zip(batch.operands, parts, batch.has_rows, strict=True):
             shape = [batch.size, *[1] * (rank - len(part)), *part] if has_rows else part
             factors.append(reshaped(x, shape))
-        return [ReshapeOp.on(MatmulOp.on(*factors), type=batch.result_types()[0])]
+        product = MatmulOp.on(*factors, type=None, **precision_in(self.attributes))
+        return [ReshapeOp.on(product, type=batch.result_types()[0])]
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         lhs, rhs = (shape_of(o.type) for o in operands)
@@ -118,6 +130,7 @@ class MatmulOp(ProductOp):
             [Output(self.y.type, Access.of_dims(rank + 3, kept))],
             b.compute_type(element),
             store,
+            precision=precision_of(self.attributes),
         )
 
     def numpy(self, lhs: Any, rhs: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -25,6 +25,12 @@ from gradir.dialects.base.attributes import Attributes, Plain, Types, integer, i
 from gradir.dialects.base.batch import Batch
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
+from gradir.dialects.base.precision import (
+    PRECISION,
+    precision_in,
+    precision_of,
+    require_precision,
+)
 from gradir.dialects.base.shapes import (
     DYNAMIC,
     broadcast_shapes,
@@ -71,20 +77,21 @@ class DotGeneralOp(ProductOp):
 
     `lhs_contract` and `rhs_contract` are summed together, `lhs_batch` and `rhs_batch` run together,
     each [] where absent. The result has the batch axes, then the axes left of lhs and of rhs.
-    f16 and bf16 are summed in f32.
+    f16 and bf16 are summed in f32; `precision` is as for array.matmul.
     vjp: dot_general of ct and the other factor over that one's own axes, permuted
     """
 
     name = "array.dot_general"
     COMPLEX: ClassVar[bool] = True
     ATTRIBUTES: ClassVar[tuple[str, ...]] = (
-        "lhs_batch", "rhs_batch", "lhs_contract", "rhs_contract",
+        "lhs_batch", "rhs_batch", "lhs_contract", "rhs_contract", PRECISION,
     )  # fmt: skip
 
     @classmethod
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         lhs, rhs = operands
         require_elements_agree(operands, cls.DOMAIN, cls.COMPLEX)
+        require_precision(attributes, operands)
         left_shape, right_shape = shape_of(lhs), shape_of(rhs)
         left = _axes(attributes, "lhs", len(left_shape))
         right = _axes(attributes, "rhs", len(right_shape))
@@ -114,8 +121,8 @@ class DotGeneralOp(ProductOp):
         of_left = list(range(batch, first))
         of_right = list(range(first, first + len(right.free)))
         return [
-            _transposed(ct, rhs, of_right, right, left),
-            _transposed(ct, lhs, of_left, left, right),
+            _transposed(ct, rhs, of_right, right, left, precision_in(self.attributes)),
+            _transposed(ct, lhs, of_left, left, right, precision_in(self.attributes)),
         ]
 
     def reached(self, place: int, masks: Sequence[Value | None]) -> Value | None:
@@ -131,7 +138,7 @@ class DotGeneralOp(ProductOp):
 
     def vmap(self, batch: Batch) -> Sequence[Value]:
         """The rows run together; rows of one factor alone are one of its free axes."""
-        changed: dict[str, Plain] = {}
+        changed: dict[str, Plain] = {**precision_in(self.attributes)}
         both = all(batch.has_rows)
         for side, axes, has_rows in zip(("lhs", "rhs"), self.sides, batch.has_rows, strict=True):
             first = [0] if both else []
@@ -151,8 +158,11 @@ class DotGeneralOp(ProductOp):
         bounds += [right_shape[d] for d in right.free]
         free = len(bounds)
         bounds += [left_shape[d] for d in left.contract]
+        precision = precision_of(self.attributes)
+        if precision is not None and not left.contract:
+            bounds.append(1)  # a chain of one product
         batch, first = len(left.batch), len(left.batch) + len(left.free)
-        summed = range(free, len(bounds))
+        summed = range(free, free + len(left.contract))
         left_dims = {**dict(zip(left.batch + left.free, range(first), strict=True)),
                      **dict(zip(left.contract, summed, strict=True))}  # fmt: skip
         right_dims = {**dict(zip(right.batch, range(batch), strict=True)),
@@ -164,7 +174,7 @@ class DotGeneralOp(ProductOp):
             for operand, dims in zip(operands, (left_dims, right_dims), strict=True)
         ]
         access = Access.of_dims(rank, range(free))
-        if not left.contract or free == batch:
+        if precision is None and (not left.contract or free == batch):
             # no contracted axis, or a result of batch axes alone: no matrix product
             combiner = "add" if left.contract else "none"
             output = Output(self.y.type, access, combiner)
@@ -173,9 +183,12 @@ class DotGeneralOp(ProductOp):
         def store(total: Scalar) -> Scalar:
             return b.from_compute(total, element)
 
-        roles = "b" * batch + "m" * len(left.free) + "n" * len(right.free) + "k" * len(summed)
+        roles = "b" * batch + "m" * len(left.free) + "n" * len(right.free)
+        roles += "k" * (rank - free)
         output = Output(self.y.type, access)
-        return contract(emitter, bounds, reads, [output], b.compute_type(element), store, roles)
+        return contract(
+            emitter, bounds, reads, [output], b.compute_type(element), store, roles, precision
+        )
 
     def numpy(self, lhs: Any, rhs: Any) -> Any:
         left, right = self.sides
@@ -198,7 +211,12 @@ def _product(element: Attribute, is_rounded: bool) -> Any:
 
 
 def _transposed(
-    ct: Value, other: Value, others_free: list[int], other_axes: _Axes, own: _Axes
+    ct: Value,
+    other: Value,
+    others_free: list[int],
+    other_axes: _Axes,
+    own: _Axes,
+    precision: Mapping[str, Attribute],
 ) -> Value:
     """The cotangent of one factor; `others_free` are the other factor's own axes in ct."""
     # contracted axes of the product stand in the order of the other factor
@@ -218,6 +236,7 @@ def _transposed(
         rhs_batch=theirs[1],
         lhs_contract=ours[2],
         rhs_contract=theirs[2],
+        **precision,
     )
     return permuted(product, [axes.index(d) for d in range(len(axes))])
 

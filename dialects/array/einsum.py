@@ -28,6 +28,7 @@ from gradir.dialects.base.batch import Batch
 from gradir.dialects.base.extents import is_same
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
+from gradir.dialects.base.precision import PRECISION, precision_in, require_precision
 from gradir.dialects.base.shapes import DYNAMIC, element_of, shape_of, tensor
 from gradir.dialects.base.value import Value
 from gradir.dialects.building.kinds import require_elements_agree
@@ -150,7 +151,8 @@ class EinsumOp(TensorOp):
     twice in one term is a diagonal. `...` are the axes that have no name, which broadcast.
     Without `->` the result has the unnamed axes, then the indices that occur once, in alphabetical
     order. Extents of 1 broadcast. Three and more operands are contracted pair by pair, in the order
-    that takes the fewest multiplications. f16 and bf16 are summed in f32.
+    that takes the fewest multiplications. f16 and bf16 are summed in f32; `precision` is that of
+    each pair's product, as for array.matmul.
     vjp: the einsum of ct and the other operands, repeated along indices that only the operand has
     """
 
@@ -158,7 +160,7 @@ class EinsumOp(TensorOp):
     COMPLEX: ClassVar[bool] = True
     DOMAIN: ClassVar[str] = "number"
     SUMS_PRODUCTS: ClassVar[bool] = True
-    ATTRIBUTES: ClassVar[tuple[str, ...]] = ("equation",)
+    ATTRIBUTES: ClassVar[tuple[str, ...]] = ("equation", PRECISION)
 
     xs = var_operand_def()
     y = result_def()
@@ -169,6 +171,7 @@ class EinsumOp(TensorOp):
         if not operands:
             raise VerifyException("at least one operand expected, got none")
         require_elements_agree(operands, cls.DOMAIN, cls.COMPLEX)
+        require_precision(attributes, operands)
         equation = parse_equation(text(attributes, "equation"), [shape_of(o) for o in operands])
         return [tensor(equation.shape(equation.result), element_of(operands[0]))]
 
@@ -181,8 +184,9 @@ class EinsumOp(TensorOp):
         equation = self.equation
         terms = [_Term(x, labels) for x, labels in zip(xs, equation.terms, strict=True)]
         parts = [*terms, _Term(ct, equation.result)]
+        precision = precision_in(self.attributes)
         return [
-            _cotangent(terms[k], parts[:k] + parts[k + 1 :], equation.sizes)
+            _cotangent(terms[k], parts[:k] + parts[k + 1 :], equation.sizes, precision)
             for k in range(len(terms))
         ]
 
@@ -212,7 +216,7 @@ class EinsumOp(TensorOp):
         is_one_product = len(terms) == 2 and not any(_lonely(terms, equation.result))
         if not is_one_product:
             terms = [_Term(widened(term.value), term.labels) for term in terms]
-        result = _contracted(terms, equation)
+        result = _contracted(terms, equation, precision_in(self.attributes))
         return narrowed(_placed(result, equation.result, self.y.type), self.y.type)
 
     def numpy(self, *xs: Any) -> Any:
@@ -226,7 +230,12 @@ class EinsumOp(TensorOp):
         return np.einsum(*operands, [numbers[label] for label in equation.result])
 
 
-def _cotangent(own: _Term, others: Sequence[_Term], sizes: Mapping[Label, int]) -> Value:
+def _cotangent(
+    own: _Term,
+    others: Sequence[_Term],
+    sizes: Mapping[Label, int],
+    precision: Mapping[str, Attribute],
+) -> Value:
     """The cotangent of one operand: the einsum of all others, repeated or put on diagonals."""
     x = own.value
     # summed along a broadcast axis of extent 1, repeated along an index of its own
@@ -235,7 +244,9 @@ def _cotangent(own: _Term, others: Sequence[_Term], sizes: Mapping[Label, int]) 
     names = _letters([label for term in [*others, own] for label in term.labels])
     inputs = ",".join("".join(names[label] for label in term.labels) for term in others)
     equation = f"{inputs}->{''.join(names[label] for label in kept)}"
-    product = EinsumOp.on(*(term.value for term in others), equation=equation)
+    product = EinsumOp.on(
+        *(term.value for term in others), type=None, equation=equation, **precision
+    )
     first = [k for k, label in enumerate(own.labels) if own.labels.index(label) == k]
     line = [n if k in first and own.labels[k] in kept else 1 for k, n in enumerate(x.shape)]
     full = BroadcastToOp.on(reshaped(product, line), type=x.type)
@@ -306,7 +317,9 @@ def _lonely(terms: Sequence[_Term], result: Sequence[Label]) -> Iterator[Label]:
         yield from (label for label in term.labels if label not in others and label not in result)
 
 
-def _contracted(terms: Sequence[_Term], equation: Equation) -> _Term:
+def _contracted(
+    terms: Sequence[_Term], equation: Equation, precision: Mapping[str, Attribute]
+) -> _Term:
     """One term, over the labels of the result that occur in a term."""
     lonely = set(_lonely(terms, equation.result))
     left = [_summed(term, lonely) for term in terms]
@@ -315,7 +328,7 @@ def _contracted(terms: Sequence[_Term], equation: Equation) -> _Term:
         pair = [left[first], left[second]]
         rest = [term for k, term in enumerate(left) if k not in (first, second)]
         needed = {label for term in rest for label in term.labels} | set(equation.result)
-        left = [*rest, _product(pair[0], pair[1], needed, equation.result)]
+        left = [*rest, _product(pair[0], pair[1], needed, equation.result, precision)]
     return left[0]
 
 
@@ -327,7 +340,13 @@ def _summed(term: _Term, gone: set[Label]) -> _Term:
     return _Term(SumOp.on(term.value, axis=axes), kept)
 
 
-def _product(left: _Term, right: _Term, needed: set[Label], wanted: Labels) -> _Term:
+def _product(
+    left: _Term,
+    right: _Term,
+    needed: set[Label],
+    wanted: Labels,
+    precision: Mapping[str, Attribute],
+) -> _Term:
     """The product of two terms, summed over labels that neither other terms nor the result need."""
     both = [label for label in left.labels if label in right.labels]
     batch = [label for label in wanted if label in both]
@@ -346,6 +365,7 @@ def _product(left: _Term, right: _Term, needed: set[Label], wanted: Labels) -> _
         rhs_batch=[other.labels.index(label) for label in batch],
         lhs_contract=[one.labels.index(label) for label in summed],
         rhs_contract=[other.labels.index(label) for label in summed],
+        **precision,
     )
     return _Term(value, labels)
 

@@ -8,31 +8,37 @@ answers.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
 from itertools import count
-from typing import TypeVar
+from operator import attrgetter
+from typing import Any, TypeVar
 
 from xdsl.ir import Attribute
 
 FactT = TypeVar("FactT")
 AttributeT = TypeVar("AttributeT", bound=Attribute)
 
-_MISSING = object()
-
 
 def kept_fact(ask: Callable[[AttributeT], FactT]) -> Callable[[AttributeT], FactT]:
-    """A function of one attribute that asks once for each attribute object."""
-    name = f"gradir {ask.__module__}.{ask.__qualname__}"
+    """A function of one attribute that asks once for each attribute object.
 
-    @wraps(ask)
-    def kept(attribute: AttributeT) -> FactT:
-        facts = attribute.__dict__
-        found = facts.get(name, _MISSING)
-        if found is _MISSING:
-            found = facts[name] = ask(attribute)
-        return found  # type: ignore[return-value]
+    It reads a field of the attribute, in C; where the field is not there yet, `_FirstAsked`
+    answers.
+    """
+    # xDSL takes other names in a class for fields of the definition
+    name = f"__{ask.__module__}_{ask.__qualname__}__".replace(".", "_")
+    setattr(Attribute, name, _FirstAsked(name, ask))
+    return attrgetter(name)
 
-    return kept
+
+class _FirstAsked:
+    """A field of all attributes whose value is asked for, and set, when it is read first."""
+
+    def __init__(self, name: str, ask: Callable[[Any], Any]):
+        self._name, self._ask = name, ask
+
+    def __get__(self, attribute: Any, owner: object) -> Any:
+        found = attribute.__dict__[self._name] = self._ask(attribute)
+        return found
 
 
 # The attributes that have a number; no number is given twice.

@@ -1,13 +1,15 @@
-"""Dataclasses whose rarely called methods are compiled at their first call.
+"""Dataclasses whose methods are compiled at their first use.
 
 A dataclass has up to seven methods, which Python (before 3.13) compiles from text one by one when
-the class is made: for the 270 classes of xDSL and of dialects 40 % of the time of an import. Few of
-them are ever compared or printed. `__init__`, whose signature is asked for, is compiled at once.
+the class is made: for the 410 classes of xDSL, dialects and stages more than a third of the time of
+an import. Few of them are ever compared or printed, and half of them have no instance. The doc of a
+class without one is its name; Python would ask for the signature of `__init__`.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any
@@ -19,22 +21,33 @@ _COMPILE: Callable[..., Any] | None = getattr(dataclasses, "_create_fn", None)
 
 @contextmanager
 def quick_dataclasses() -> Generator[None]:
-    """Classes that are made inside have methods that are compiled when they are called."""
+    """Classes that are made inside have methods that are compiled when they are used."""
     if _COMPILE is None:
         yield
         return
-    _MODULE._create_fn = _compile_late
+    _MODULE._create_fn, _MODULE.inspect = _compile_late, _WithoutSignatures()
     try:
         yield
     finally:
-        _MODULE._create_fn = _COMPILE
+        _MODULE._create_fn, _MODULE.inspect = _COMPILE, inspect
+
+
+class _WithoutSignatures:
+    """`inspect` as `dataclasses` asks it: for annotations, and for the doc of a class without."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(inspect, name)
+
+    def signature(self, cls: type) -> str:
+        del cls
+        return ""
 
 
 def _compile_late(name: str, args: Any, body: Any, **given: Any) -> Any:
     assert _COMPILE is not None
     compile_now = _COMPILE
     if name == "__init__":
-        return compile_now(name, args, body, **given)
+        return _LateInit(lambda: compile_now(name, args, body, **given))
     made: list[Callable[..., Any]] = []
 
     def method(self: Any, *rest: Any) -> Any:
@@ -45,6 +58,18 @@ def _compile_late(name: str, args: Any, body: Any, **given: Any) -> Any:
 
     method.__name__ = name
     return method
+
+
+class _LateInit:
+    """`__init__` of a class until it is looked up, by an instance that is made or by `inspect`."""
+
+    def __init__(self, compile_now: Callable[[], Any]):
+        self._compile_now = compile_now
+
+    def __get__(self, instance: object, cls: type) -> Any:
+        made = self._compile_now()
+        _replace_method(cls, "__init__", self, made)
+        return made if instance is None else made.__get__(instance, cls)
 
 
 def _replace_method(cls: type, name: str, old: Any, new: Any) -> None:

@@ -38,7 +38,7 @@ class Operands(SSAValues[SSAValue]):
     def __setitem__(self, index: int, value: SSAValue) -> None:
         op: Any = self.op
         old, use = op._operands, op._operand_uses[index]
-        old[index].remove_use(use)
+        _item(old, index).remove_use(use)
         value.add_use(use)
         values = list(old)
         values[index] = value
@@ -280,6 +280,26 @@ def _attach_op(self: Any, operation: Any) -> None:
     if operation.regions and operation.is_ancestor(self):
         raise ValueError("Can't add an operation to a block contained in the operation.")
     operation.parent = self
+
+
+def _insert_argument(
+    self: Any, arg_type: Attribute, index: int, location: Any = None
+) -> BlockArgument:
+    args = self._args
+    if not 0 <= index <= len(args):
+        raise ValueError(
+            f"Cannot insert block argument at index {index}, index must be in "
+            f"range [0, {len(args)}]."
+        )
+    place = UNKNOWN_LOC if location is None else location
+    made = BlockArgument(arg_type, self, index, place)
+    if index == len(args):
+        self._args = (*args, made)
+        return made
+    for arg in args[index:]:
+        arg.index += 1
+    self._args = (*args[:index], made, *args[index:])
+    return made
 
 
 def _insert_op_after(self: Any, new_op: Any, existing_op: Any) -> None:
@@ -539,6 +559,7 @@ REPLACEMENTS: tuple[tuple[Any, str, Any], ...] = (
     (Block, "next_block", _read("_next_block")),
     (Block, "parent_node", _read("parent")),
     (Block, "_attach_op", _attach_op),
+    (Block, "insert_arg", _insert_argument),
     (Block, "insert_op_after", _insert_op_after),
     (Block, "insert_op_before", _insert_op_before),
     (Block, "detach_op", _detach_op),

@@ -12,7 +12,11 @@ from typing import Any
 
 from xdsl.dialects.builtin import DenseArrayBase, i32
 from xdsl.ir import Operation
+from xdsl.ir.core import SSAValues
 from xdsl.irdl import AttrSizedOperandSegments
+
+_item: Any = tuple.__getitem__
+_construct: Any = tuple.__new__
 
 SIZES = AttrSizedOperandSegments.attribute_name
 
@@ -44,7 +48,7 @@ class OperandSegment:
         if op is None:
             return self
         sizes: Any = op.properties[SIZES]
-        return op._operands[_slices(sizes.data.data)[self.index]]
+        return _construct(SSAValues, _item(op._operands, _slices(sizes.data.data)[self.index]))
 
 
 def read_quickly(op_class: type[Operation], *names: str) -> None:

@@ -116,7 +116,7 @@ def is_unsigned(element: Attribute) -> bool:
 
 
 def is_bool(element: Attribute) -> bool:
-    return element == i1
+    return type(element) is IntegerType and element == i1
 
 
 def tensor(shape: Sequence[int], element: Attribute) -> AnyTensor:

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from functools import partial
 from math import prod
 
-from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute, Block, SSAValue
 
 from gradir.dialects.base.access import Access, Row, constant_row, dim_row
@@ -32,18 +31,18 @@ def contract(
     accumulator: Attribute,
     body: Body,
     roles: str | None = None,
+    precision: str | None = None,
 ) -> list[SSAValue]:
     """Emit a contraction of the first two reads; `body` gets the sum and other reads.
 
-    `roles` are the roles of dimensions in `loopnest.contract`.
+    `roles` and `precision` are those of `loopnest.contract`. With a precision a sum is one chain.
     """
     letters = roles or "b" * (len(bounds) - 3) + "mnk"
     cut = _cut(bounds, letters)
     is_padded = any(read.pad is not None for read in reads[:2])
-    if cut is None or is_padded or not is_float(accumulator):
+    if cut is None or is_padded or precision is not None or not is_float(accumulator):
         block = Block(arg_types=[accumulator, *(argument_type(r) for r in reads[2:])])
-        attribute = StringAttr(roles) if roles else None
-        return emit_loop(emitter, ContractOp, bounds, reads, outputs, block, body, attribute)
+        return emit_loop(emitter, ContractOp, bounds, reads, outputs, block, body, roles, precision)
     total = _emit_parts(emitter, cut, letters, reads[:2], accumulator)
     sums, free = Read(total, Access.identity(cut.first)), cut.free_access
     others = [_through(read, free) for read in reads[2:]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import isfinite
 from typing import Any, ClassVar
 
@@ -179,6 +179,17 @@ class IdentityOp(SameValueOp, ABC):
     traits = traits_def(Pure())
 
 
+_DOMAINS: dict[str, Callable[[Attribute], bool]] = {
+    "float": is_float,
+    "number": lambda element: not is_bool(element),
+    "bool": is_bool,
+    "integer": lambda element: not is_bool(element) and not is_float(element),
+    "bits": lambda element: not is_float(element),
+    "any": lambda element: True,
+}
+"""The domains of elements that are real, by name."""
+
+
 def require_elements(type_: Attribute, domain: str, or_complex: bool = False) -> None:
     """`float`, `number` (float or integer), `bool`, `integer`, `bits` (integer, bool) or `any`.
 
@@ -190,14 +201,7 @@ def require_elements(type_: Attribute, domain: str, or_complex: bool = False) ->
     if is_complex(element):
         fits = or_complex
     else:
-        fits = {
-            "float": is_float(element),
-            "number": not is_bool(element),
-            "bool": is_bool(element),
-            "integer": not is_bool(element) and not is_float(element),
-            "bits": not is_float(element),
-            "any": True,
-        }[domain]
+        fits = _DOMAINS[domain](element)
     if not fits:
         wanted = {
             "number": "floating or integer",

@@ -56,9 +56,10 @@ def emit_loop(
     outputs: Sequence[Output],
     block: Block,
     body: Body,
-    roles: StringAttr | None = None,
+    roles: str | None = None,
+    precision: str | None = None,
 ) -> list[SSAValue]:
-    """Emit a loop op; `block` has the body's arguments."""
+    """Emit a loop op; `block` has the body's arguments. The last two are those of a contraction."""
     inner = Emitter(block, emitter.location)
     if not block.args:
         # A body without inputs starts from an index, so that it has a place to emit at.
@@ -75,7 +76,8 @@ def emit_loop(
         outputs,
         block,
         [r.pad for r in reads],
-        roles=roles,
+        roles=StringAttr(roles) if roles else None,
+        precision=StringAttr(precision) if precision else None,
     )
     return list(emitter.insert(op).results)
 

@@ -34,6 +34,7 @@ from gradir.dialects.base.attributes import Attributes, Types, flag, number
 from gradir.dialects.base.batch import Batch
 from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.base.lazy_numpy import np
+from gradir.dialects.base.precision import PRECISION, precision_in, require_precision
 from gradir.dialects.base.shapes import (
     broadcast_shapes,
     byte_size,
@@ -58,7 +59,7 @@ ROW_MULTIPLE = 16
 class AttentionForm(TensorOp):
     """The attributes, checks and scores of attention and of its transpose."""
 
-    ATTRIBUTES: ClassVar[tuple[str, ...]] = ("causal", "scale")
+    ATTRIBUTES: ClassVar[tuple[str, ...]] = ("causal", "scale", PRECISION)
     traits = traits_def(Pure())
 
     @classmethod
@@ -66,6 +67,7 @@ class AttentionForm(TensorOp):
         """The type of y for q, k, v and an optional mask."""
         q, k, v, *mask = operands
         require_elements_agree([q, k, v], "float")
+        require_precision(attributes, [q, k, v])
         flag(attributes, "causal", False)
         shapes = [shape_of(o) for o in (q, k, v)]
         if any(len(s) < 2 or not compatible(s[:-2], shapes[0][:-2]) for s in shapes):
@@ -98,6 +100,10 @@ class AttentionForm(TensorOp):
     @property
     def settings(self) -> dict[str, Attribute]:
         return {k: v for k, v in self.attributes.items() if k in self.ATTRIBUTES}
+
+    def product(self, lhs: Value, rhs: Value) -> Value:
+        """A product of matrices, in the precision that is asked for."""
+        return MatmulOp.on(lhs, rhs, type=None, **precision_in(self.attributes))
 
     # Blocks.
 
@@ -136,7 +142,7 @@ class AttentionForm(TensorOp):
         """
         from gradir.dialects.grad.grad import NoGradOp
 
-        scores = MatmulOp.on(q, transposed(k)) * self.scale_of(q.shape[-1])
+        scores = self.product(q, transposed(k)) * self.scale_of(q.shape[-1])
         if mask is not None and is_bool(mask.element):
             wide = BroadcastToOp.on(mask, type=tensor(scores.shape, mask.element))
             scores = WhereOp.on(wide, scores, scores.full(-inf))
@@ -271,12 +277,12 @@ class AttentionBackwardOp(AttentionForm):
         powers, inverse = self.powers(block, rows, keys, mask_block(mask, block, columns))
         line = along(rows_of(drop, block), powers)
         # in this order all ops after the product are elementwise
-        d = (MatmulOp.on(ct_rows, transposed(values)) - line) * along(inverse, powers) * powers
+        d = (self.product(ct_rows, transposed(values)) - line) * along(inverse, powers) * powers
         scaled = d * self.scale_of(q.shape[-1])
         found = [
-            (MatmulOp.on(scaled, keys), [*first[:-2], block.start, 0]),
-            (MatmulOp.on(transposed(scaled), rows), first),
-            (MatmulOp.on(transposed(powers), ct_rows * along(inverse, ct_rows)), first),
+            (self.product(scaled, keys), [*first[:-2], block.start, 0]),
+            (self.product(transposed(scaled), rows), first),
+            (self.product(transposed(powers), ct_rows * along(inverse, ct_rows)), first),
         ]
         if mask is not None and not is_bool(mask.element):
             found.append(_mask_part(mask, d, block))

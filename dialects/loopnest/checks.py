@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from math import prod
 from typing import TYPE_CHECKING, cast
 
-from xdsl.dialects.builtin import AnyFloat, FloatAttr, IntegerAttr, i64
+from xdsl.dialects.builtin import AnyFloat, Float32Type, FloatAttr, IntegerAttr, i64
 from xdsl.ir import Attribute, Operation, TypedAttribute
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.base.access import Access
+from gradir.dialects.base.precision import PRECISION, require_precision
 from gradir.dialects.base.shapes import as_integer_type, element_of, is_float, is_scalar
 from gradir.dialects.loopnest.body_ops import scalar_type
 
@@ -100,6 +101,21 @@ def _is_wider(yielded: Attribute, element: Attribute) -> bool:
         return yielded.bitwidth > element.bitwidth
     ours, theirs = as_integer_type(yielded), as_integer_type(element)
     return ours is not None and theirs is not None and ours.width.data > theirs.width.data
+
+
+def verify_precision(op: ContractOp) -> None:
+    """VerifyException for a precision that is not known, or not for these types."""
+    if op.precision is None:
+        return
+    factors = [v.type for v in op.inputs[:2]]
+    try:
+        require_precision({PRECISION: op.precision}, factors)
+    except VerifyException as error:
+        raise VerifyException(f"{op.name}: {error}") from None
+    if not isinstance(op.accumulator_type, Float32Type):
+        raise VerifyException(
+            f"{op.name}: with a precision the accumulator must be f32, got {op.accumulator_type}"
+        )
 
 
 def verify_factors(op: ContractOp) -> None:

@@ -82,6 +82,7 @@ from gradir.dialects.loopnest.checks import (
     require_pad,
     require_subscripts,
     verify_factors,
+    verify_precision,
     verify_starts,
     verify_yielded,
 )
@@ -169,6 +170,7 @@ class LoopOp(IRDLOperation, ABC):
     combiners = prop_def(ArrayAttr[StringAttr])
     init_outputs = prop_def(DenseArrayBase)
     roles = opt_prop_def(StringAttr)
+    precision = opt_prop_def(StringAttr)
     body = region_def("single_block")
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
@@ -188,11 +190,12 @@ class LoopOp(IRDLOperation, ABC):
         init_outputs: Sequence[int] | None = None,
         scratch: SSAValue | None = None,
         roles: StringAttr | None = None,
+        precision: StringAttr | None = None,
     ):
         """Build at tensor level, or at buffer level where `buffers` holds one memref an output.
 
         `scratch` is a buffer of bytes for code generation, undefined before and after.
-        `roles` are the roles of a contraction's dimensions.
+        `roles` are the roles of a contraction's dimensions, `precision` that of its products.
         """
         starts = [k for k, o in enumerate(outputs) if o.init is not None]
         groups = (
@@ -212,6 +215,8 @@ class LoopOp(IRDLOperation, ABC):
         }
         if roles is not None:
             properties["roles"] = roles
+        if precision is not None:
+            properties["precision"] = precision
         # not IRDL's constructor, which costs more than all else here
         Operation.__init__(
             self,
@@ -410,6 +415,9 @@ class ContractOp(LoopOp):
       varies along n or whose right one varies along m.
     Integers wrap, so that their order does not matter.
 
+    `precision bf16` behind the roles is for f32: factors are rounded to bf16, and each sum is one
+    chain in which subnormal numbers are zeros (dialects/base/precision.py).
+
         %y = loopnest.contract [64, 10, 784] (%x[d0, d2] : tensor<64x784xf32>,
             %w[d2, d1] : tensor<784x10xf32>, %b = %bias[d1] : tensor<10xf32>)
             acc %acc : f32 -> ([d0, d1] : tensor<64x10xf32>) {
@@ -449,6 +457,7 @@ class ContractOp(LoopOp):
         if len(self.inputs) < 2 or len(self.extents) < fewest or None in self.input_accesses[:2]:
             raise VerifyException(f"{self.name}: two subscripted factors over m, n, k expected")
         verify_factors(self)
+        verify_precision(self)
         roles = self.dim_roles
         if len(roles) != len(self.extents) or not re.fullmatch("[bmn]*k+", roles):
             raise VerifyException(

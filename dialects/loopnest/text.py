@@ -28,6 +28,8 @@ def print_loop(printer: Printer, op: LoopOp) -> None:
         printer.print_block_argument(op.body.block.args[0])
         if op.roles is not None:
             printer.print_string(f" roles {op.roles.data}")
+        if op.precision is not None:
+            printer.print_string(f" precision {op.precision.data}")
     printer.print_string(" -> (")
     _print_outputs(printer, op)
     printer.print_string(")")
@@ -132,6 +134,7 @@ class LoopHeader:
     inputs: list[_Input]
     accumulator: Parser.Argument | None
     roles: StringAttr | None
+    precision: StringAttr | None
     results: list[_Result]
     scratch: SSAValue | None
     attributes: dict[str, Attribute]
@@ -165,6 +168,7 @@ class LoopHeader:
             [k for k, r in enumerate(self.results) if r.starts],
             self.scratch,
             self.roles,
+            self.precision,
         )
         op.attributes |= self.attributes
         return op
@@ -179,12 +183,14 @@ def parse_loop_header(parser: Parser, hidden: int) -> LoopHeader:
     inputs = parser.parse_comma_separated_list(
         parser.Delimiter.PAREN, lambda: _parse_input(parser, rank)
     )
-    accumulator = roles = None
+    accumulator = roles = precision = None
     if hidden:
         parser.parse_keyword("acc")
         accumulator = parser.parse_argument()
         if parser.parse_optional_keyword("roles"):
             roles = StringAttr(parser.parse_identifier())
+        if parser.parse_optional_keyword("precision"):
+            precision = StringAttr(parser.parse_identifier())
     parser.parse_punctuation("->")
     results = parser.parse_comma_separated_list(
         parser.Delimiter.PAREN, lambda: _parse_result(parser, rank)
@@ -196,7 +202,7 @@ def parse_loop_header(parser: Parser, hidden: int) -> LoopHeader:
         scratch = parser.resolve_operand(operand, parser.parse_type())
     attributes = parser.parse_optional_attr_dict_with_keyword()
     data = dict(attributes.data) if attributes else {}
-    return LoopHeader(bounds, inputs, accumulator, roles, results, scratch, data)
+    return LoopHeader(bounds, inputs, accumulator, roles, precision, results, scratch, data)
 
 
 def _argument_type(one: _Input) -> Attribute:

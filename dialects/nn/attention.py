@@ -6,7 +6,6 @@ from typing import Any
 
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, result_def
 
-from gradir.dialects.array.contraction import MatmulOp
 from gradir.dialects.array.reductions import narrowed, widened
 from gradir.dialects.base.attributes import Attributes, Types
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
@@ -32,7 +31,8 @@ class AttentionOp(AttentionForm):
     `scale` is 1 / sqrt(E) where absent. A mask broadcasts to [..., L, S]: i1, true where a query
     attends to a key, or a summand of q's type. With `causal = true` query i attends to the keys
     0 ... i only; it combines with a mask. A query that attends to no key gets 0, and gives no
-    gradient, as in PyTorch. f16 and bf16 are computed in f32.
+    gradient, as in PyTorch. f16 and bf16 are computed in f32; `precision` is that of the products,
+    as for array.matmul.
     vjp: grad.attention_backward(ct, y, q, k, v, mask), which computes each block again
     """
 
@@ -61,7 +61,7 @@ class AttentionOp(AttentionForm):
             rows, keys = rows_of(wide_q, block), rows_of(wide_k, range(columns))
             part = mask_block(wide_mask, block, columns)
             powers, inverse = self.powers(block, rows, keys, part)
-            sums = MatmulOp.on(powers, rows_of(wide_v, range(columns)))
+            sums = self.product(powers, rows_of(wide_v, range(columns)))
             start = [0] * (len(q.shape) - 2) + [block.start, 0]
             total = added(total, sums * along(inverse, sums), start, shape)
         return narrowed(zeros(wide_q, shape) if total is None else total, self.y.type)

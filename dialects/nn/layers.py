@@ -17,6 +17,7 @@ from gradir.dialects.array.reductions import SumOp
 from gradir.dialects.base.attributes import Attributes, Types
 from gradir.dialects.base.batch import Batch
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.precision import PRECISION, precision_in, require_precision
 from gradir.dialects.base.shapes import compatible, element_of, shape_of, tensor
 from gradir.dialects.base.value import Value
 from gradir.dialects.building.kinds import require_elements_agree
@@ -26,12 +27,14 @@ from gradir.dialects.building.kinds import require_elements_agree
 class LinearOp(TensorOp):
     """x weight^T + bias: x [..., in], weight [out, in], bias [out], result [..., out].
 
+    `precision` is that of the product, as for array.matmul.
     vjp: ct weight, ct^T x, sum of ct over the rows
     """
 
     name = "nn.linear"
     COMPLEX: ClassVar[bool] = True
     SUMS_PRODUCTS: ClassVar[bool] = True
+    ATTRIBUTES: ClassVar[tuple[str, ...]] = (PRECISION,)
 
     x = operand_def()
     weight = operand_def()
@@ -43,6 +46,7 @@ class LinearOp(TensorOp):
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         x, weight, *bias = operands
         require_elements_agree(operands, "float", cls.COMPLEX)
+        require_precision(attributes, operands[:2])
         inputs = shape_of(x)[-1:]
         if len(shape_of(weight)) != 2 or not compatible(inputs, shape_of(weight)[1:]):
             raise VerifyException(
@@ -57,9 +61,12 @@ class LinearOp(TensorOp):
         rows = prod(x.shape[:-1])
         flat_ct = reshaped(ct, [rows, weight.shape[0]])
         flat_x = reshaped(x, [rows, weight.shape[1]])
-        to_weight = MatmulOp.on(transposed(flat_ct), flat_x)
+        to_weight = self._product(transposed(flat_ct), flat_x)
         to_bias = [SumOp.on(flat_ct, axis=0)] if bias else []
-        return [MatmulOp.on(ct, weight), to_weight, *to_bias]
+        return [self._product(ct, weight), to_weight, *to_bias]
+
+    def _product(self, lhs: Value, rhs: Value) -> Value:
+        return MatmulOp.on(lhs, rhs, type=None, **precision_in(self.attributes))
 
     def reached(self, place: int, masks: Sequence[Value | None]) -> Value | None:
         [mask] = masks
@@ -75,14 +82,14 @@ class LinearOp(TensorOp):
             return batch.same_op(batch.operands)
         x, weight = batch.with_rows(0), batch.with_rows(1)
         lines = reshaped(x, [batch.size, prod(x.shape[1:-1]), x.shape[-1]])
-        y = MatmulOp.on(lines, transposed(weight))
+        y = self._product(lines, transposed(weight))
         if len(batch.operands) > 2:
             line = reshaped(batch.with_rows(2), [batch.size, 1, y.shape[-1]])
             y = y + BroadcastToOp.on(line, type=y.type)
         return [ReshapeOp.on(y, type=batch.result_types()[0])]
 
     def decompose(self, x: Value, weight: Value, *bias: Value) -> Value:
-        product = MatmulOp.on(x, transposed(weight))
+        product = self._product(x, transposed(weight))
         return product + BroadcastToOp.on(bias[0], type=product.type) if bias else product
 
     def numpy(self, x: Any, weight: Any, bias: Any = None) -> Any:

@@ -19,6 +19,7 @@ from gradir.dialects.base.attributes import Attributes, Types
 from gradir.dialects.base.batch import Batch
 from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.base.lazy_numpy import np
+from gradir.dialects.base.precision import PRECISION, precision_in, require_precision
 from gradir.dialects.base.shapes import compatible, element_of, extent_product, shape_of, tensor
 from gradir.dialects.base.value import Value
 from gradir.dialects.building.kinds import require_elements
@@ -27,8 +28,12 @@ from gradir.dialects.nn.layers import LinearOp
 
 
 class CellOp(TensorOp):
-    """x [..., in] and states [..., hidden]; weights [gates * hidden, in or hidden], and biases."""
+    """x [..., in] and states [..., hidden]; weights [gates * hidden, in or hidden], and biases.
 
+    `precision` is that of both products, as for array.matmul.
+    """
+
+    ATTRIBUTES: ClassVar[tuple[str, ...]] = (PRECISION,)
     GATES: ClassVar[int]
     STATES: ClassVar[tuple[str, ...]]
     IS_TAKEN_APART: ClassVar[bool] = True
@@ -38,6 +43,7 @@ class CellOp(TensorOp):
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         x, hidden, *_ = operands
         require_elements(x, "float")
+        require_precision(attributes, operands[:1])
         for one in operands:
             if element_of(one) != element_of(x):
                 raise VerifyException(f"elements must agree, got {x} and {one}")
@@ -67,7 +73,9 @@ class CellOp(TensorOp):
     def decompose(self, *operands: Value) -> Sequence[Value]:
         x, *rest = map(widened, operands)
         states, (w_ih, w_hh, b_ih, b_hh) = rest[:-4], rest[-4:]
-        products = LinearOp.on(x, w_ih, b_ih), LinearOp.on(states[0], w_hh, b_hh)
+        layers = (x, w_ih, b_ih), (states[0], w_hh, b_hh)
+        precision = precision_in(self.attributes)
+        products = [LinearOp.on(*layer, type=None, **precision) for layer in layers]
         from_x, from_h = (self._gates(p) for p in products)
         made = self.step(from_x, from_h, *states)
         return [narrowed(v, r.type) for v, r in zip(made, self.results, strict=True)]

@@ -22,6 +22,7 @@ from gradir.dialects.base.attributes import Attributes, Types
 from gradir.dialects.base.batch import Batch
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
+from gradir.dialects.base.precision import PRECISION, precision_of, require_precision
 from gradir.dialects.base.shapes import (
     DYNAMIC,
     compatible,
@@ -40,7 +41,7 @@ from gradir.dialects.spatial.geometry import (
 from gradir.dialects.spatial.nests import convolve, convolve_weight_backward
 from gradir.dialects.spatial.transpose import convolve_input_backward
 
-SETTINGS = ("stride", "padding", "dilation", "groups", "layout")
+SETTINGS = ("stride", "padding", "dilation", "groups", "layout", PRECISION)
 
 
 class ConvolutionOp(TensorOp, ABC):
@@ -57,6 +58,10 @@ class ConvolutionOp(TensorOp, ABC):
     @property
     def window(self) -> Window:
         return window(self.attributes, self.DIMS)
+
+    @property
+    def precision(self) -> str | None:
+        return precision_of(self.attributes)
 
     @property
     def settings(self) -> dict[str, Attribute]:
@@ -103,6 +108,7 @@ class ConvLayerOp(ConvolutionOp, ABC):
     @classmethod
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         require_elements_agree(operands, "float", cls.COMPLEX)
+        require_precision(attributes, operands[:2])
         x, weight, *bias = operands
         form = window(attributes, cls.DIMS)
         shape = cls.result_shape(form, x, weight, attributes)
@@ -133,7 +139,7 @@ class ConvOp(ConvLayerOp, ABC):
         return vmap_of_batch(batch)
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        return convolve(emitter, self.window, operands, self.y.type)
+        return convolve(emitter, self.window, operands, self.y.type, self.precision)
 
     def numpy(self, x: Any, weight: Any, bias: Any = None) -> Any:
         form = self.window
@@ -158,6 +164,7 @@ class InputBackwardOp(ConvolutionOp, ABC):
     def verify_types(self) -> None:
         types = [self.ct.type, self.weight.type, self.y.type]
         require_elements_agree(types, "float", self.COMPLEX)
+        require_precision(self.attributes, [self.ct.type])
         require_shape(self.ct.type, self.window.convolved(self.y.type, self.weight.type), "ct")
 
     def vjp(self, ct: Value, y: Value, x: Value, weight: Value) -> Cotangents:
@@ -173,7 +180,8 @@ class InputBackwardOp(ConvolutionOp, ABC):
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         ct, weight = operands
-        return convolve_input_backward(emitter, self.window, ct, weight, self.y.type)
+        factors = ct, weight
+        return convolve_input_backward(emitter, self.window, factors, self.y.type, self.precision)
 
     def numpy(self, ct: Any, weight: Any) -> Any:
         return transposed_on_arrays(self.window, ct, weight, shape_of(self.y.type))
@@ -201,6 +209,7 @@ class WeightBackwardOp(ConvolutionOp, ABC):
 
     def verify_types(self) -> None:
         require_elements_agree([self.ct.type, self.x.type, self.y.type], "float", self.COMPLEX)
+        require_precision(self.attributes, [self.ct.type])
         require_shape(self.ct.type, self.window.convolved(self.x.type, self.y.type), "ct")
 
     def vjp(self, ct: Value, y: Value, to_result: Value, x: Value) -> Cotangents:
@@ -208,7 +217,8 @@ class WeightBackwardOp(ConvolutionOp, ABC):
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         ct, x = operands
-        return convolve_weight_backward(emitter, self.window, ct, x, self.y.type)
+        factors = ct, x
+        return convolve_weight_backward(emitter, self.window, factors, self.y.type, self.precision)
 
     def numpy(self, ct: Any, x: Any) -> Any:
         form = self.window
@@ -245,7 +255,8 @@ class Conv2dOp(ConvOp):
     H' = (H + top + bottom - dilation * (KH - 1) - 1) // stride + 1; in `layout = "NHWC"` x
     [N, H, W, C], weight [KH, KW, C / groups, O]. `stride`, `dilation` (1) and `padding` (0) are one
     number, or [h, w]; padding also [top, left, bottom, right], and is zeros. `groups` (1) splits
-    the channels; group g of the result sees group g of x. f16 and bf16 are summed in f32.
+    the channels; group g of the result sees group g of x. f16 and bf16 are summed in f32;
+    `precision` is as for array.matmul.
     y[n, o, p, q] = bias[o] + sum over i, k, l of x[n, i, u, v] * weight[o, i, k, l] with
         u = stride * p + dilation * k - top, v = stride * q + dilation * l - left
     vjp: grad.conv2d_input_backward, grad.conv2d_weight_backward, sum of ct over N, H, W

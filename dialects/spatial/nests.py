@@ -24,24 +24,31 @@ from gradir.dialects.spatial.space import (
     has_single_channels,
     image_rows,
     ordered,
+    ordered_sums,
     sum_of_products,
     weight_rows,
 )
 
 
 def convolve(
-    emitter: Emitter, window: Window, operands: Sequence[SSAValue], type_: Attribute
+    emitter: Emitter,
+    window: Window,
+    operands: Sequence[SSAValue],
+    type_: Attribute,
+    precision: str | None = None,
 ) -> Sequence[SSAValue]:
     """x, weight and perhaps bias to y."""
     x, weight, *bias = operands
     o, i, *kernel = window.weight(shape_of(weight.type))
-    if has_single_channels(window, i, kernel):
+    if precision is None and has_single_channels(window, i, kernel):
         return _convolve_single_channels(emitter, window, operands, type_)
     n, _, *places = window.image(shape_of(type_))
     space = Space()
     batch = space.add(n, "m")
     channels, outs = _result_dims(space, window, o, places)
-    inner, taps = ordered(window, lambda: space.add(i, "k"), lambda: space.add_all(kernel, "k"))
+    inner, taps = ordered_sums(
+        window, precision, lambda: space.add(i, "k"), lambda: space.add_all(kernel, "k")
+    )
     n_row, o_row = space.row([(batch, 1)]), space.row(channels.terms)
     c_row, i_row = space.row([*channels.of_group(i), (inner, 1)]), space.row([(inner, 1)])
     x_rows = image_rows(window, n_row, c_row, _under_kernel(space, window, outs, taps))
@@ -49,7 +56,7 @@ def convolve(
     y_rows = image_rows(window, n_row, o_row, space.rows(outs))
     reads = [space.read(x, x_rows), space.read(weight, w_rows)]
     reads += [space.read(one, [o_row]) for one in bias]
-    return sum_of_products(emitter, space, reads, space.output(type_, y_rows))
+    return sum_of_products(emitter, space, reads, space.output(type_, y_rows), precision)
 
 
 def _result_dims(
@@ -160,11 +167,16 @@ def _by_taps(
 
 
 def convolve_weight_backward(
-    emitter: Emitter, window: Window, ct: SSAValue, x: SSAValue, type_: Attribute
+    emitter: Emitter,
+    window: Window,
+    factors: tuple[SSAValue, SSAValue],
+    type_: Attribute,
+    precision: str | None = None,
 ) -> Sequence[SSAValue]:
-    """The transpose of a convolution in its weight."""
+    """The transpose of a convolution in its weight, of a cotangent and the image."""
+    ct, x = factors
     o, i, *kernel = window.weight(shape_of(type_))
-    if has_single_channels(window, i, kernel):
+    if precision is None and has_single_channels(window, i, kernel):
         return _single_weight_backward(emitter, window, ct, x, type_)
     n, _, *places = window.image(shape_of(ct.type))
     space = Space()
@@ -176,7 +188,10 @@ def convolve_weight_backward(
         return ordered(window, lambda: space.add(i, "n"), lambda: space.add_all(kernel, "n"))
 
     channels, (inner, taps) = ordered(window, result_channels, input_dims)
-    batch, *outs = space.add_all([n, *places], "k")
+    if precision is None:
+        batch, *outs = space.add_all([n, *places], "k")
+    else:
+        *outs, batch = space.add_all([*places, n], "k")
     n_row, o_row = space.row([(batch, 1)]), space.row(channels.terms)
     c_row, i_row = space.row([*channels.of_group(i), (inner, 1)]), space.row([(inner, 1)])
     x_rows = image_rows(window, n_row, c_row, _under_kernel(space, window, outs, taps))
@@ -185,4 +200,4 @@ def convolve_weight_backward(
         space.read(x, x_rows),
     ]
     w_rows = weight_rows(window, o_row, i_row, space.rows(taps))
-    return sum_of_products(emitter, space, reads, space.output(type_, w_rows))
+    return sum_of_products(emitter, space, reads, space.output(type_, w_rows), precision)

@@ -96,8 +96,25 @@ def ordered(window: Window, channels: Callable[[], A], spatial: Callable[[], B])
     return channels(), spatial()
 
 
+def ordered_sums(
+    window: Window,
+    precision: str | None,
+    channels: Callable[[], A],
+    spatial: Callable[[], B],
+) -> tuple[A, B]:
+    """As `ordered`, for summed dimensions; with a precision channels come last in both layouts."""
+    if precision is None:
+        return ordered(window, channels, spatial)
+    last = spatial()
+    return channels(), last
+
+
 def sum_of_products(
-    emitter: Emitter, space: Space, reads: Sequence[Read], output: Output
+    emitter: Emitter,
+    space: Space,
+    reads: Sequence[Read],
+    output: Output,
+    precision: str | None = None,
 ) -> list[SSAValue]:
     """The sum of products plus the bias (a third read), rounded once."""
     element = element_of(output.type)
@@ -107,8 +124,9 @@ def sum_of_products(
             total = total + b.to_compute(one, element)
         return b.from_compute(total, element)
 
+    accumulator = b.compute_type(element)
     return contract(
-        emitter, space.extents, reads, [output], b.compute_type(element), store, space.roles
+        emitter, space.extents, reads, [output], accumulator, store, space.roles, precision
     )
 
 

@@ -30,6 +30,7 @@ from gradir.dialects.spatial.space import (
     has_single_channels,
     image_rows,
     ordered,
+    ordered_sums,
     sum_of_products,
     weight_rows,
 )
@@ -132,9 +133,14 @@ class _PartDims:
 
 
 def convolve_input_backward(
-    emitter: Emitter, window: Window, ct: SSAValue, weight: SSAValue, type_: Attribute
+    emitter: Emitter,
+    window: Window,
+    factors: tuple[SSAValue, SSAValue],
+    type_: Attribute,
+    precision: str | None = None,
 ) -> Sequence[SSAValue]:
-    """The transpose of a convolution in its image."""
+    """The transpose of a convolution in its image, of a cotangent and the weight."""
+    ct, weight = factors
     n, c, *sizes = window.image(shape_of(type_))
     _, _, *kernel = window.weight(shape_of(weight.type))
     ct, window = _spaced(emitter, window, ct)
@@ -152,7 +158,8 @@ def convolve_input_backward(
         # no product reaches the places of some part
         [image] = FullOp.fill(0, split_type).lower(emitter, [])
     for parts in reached:
-        image = _part_of_image(emitter, window, parts, (ct, weight), split_type, image)
+        factors = ct, weight
+        image = _part_of_image(emitter, window, parts, factors, split_type, image, precision)
     assert image is not None
     return [_joined(emitter, window, image, axes, type_)]
 
@@ -164,13 +171,15 @@ def _part_of_image(
     factors: tuple[SSAValue, SSAValue],
     type_: Attribute,
     others: SSAValue | None,
+    precision: str | None,
 ) -> SSAValue:
     """The image with the places of one part per dimension written; others stay."""
     ct, weight = factors
     o, i, *_ = window.weight(shape_of(weight.type))
     n, *_ = shape_of(type_)
     taps_of_parts = [part.taps for part in parts]
-    if o == window.groups and has_single_channels(window, i, taps_of_parts):
+    is_direct = o == window.groups and has_single_channels(window, i, taps_of_parts)
+    if is_direct and precision is None:
         return _part_of_single_channels(emitter, window, parts, factors, type_, others)
     space = Space()
     batch = space.add(n, "m")
@@ -179,8 +188,9 @@ def _part_of_image(
         lambda: Channels(space, window.groups).add(i, "n"),
         lambda: [_part_dims(space, part) for part in parts],
     )
-    outer, taps = ordered(
+    outer, taps = ordered_sums(
         window,
+        precision,
         lambda: space.add(o // window.groups, "k"),
         lambda: space.add_all(taps_of_parts, "k"),
     )
@@ -195,7 +205,7 @@ def _part_of_image(
     ]
     written = [row for one in places for row in one.places(space)]
     output = space.output(type_, image_rows(window, n_row, c_row, written))
-    return sum_of_products(emitter, space, reads, output._replace(init=others))[0]
+    return sum_of_products(emitter, space, reads, output._replace(init=others), precision)[0]
 
 
 def _part_dims(space: Space, part: _Part) -> _PartDims:

@@ -11,6 +11,7 @@ from gradir.dialects.array.contraction import MatmulOp
 from gradir.dialects.array.dot_general import DotGeneralOp
 from gradir.dialects.array.movement import reshaped, transposed
 from gradir.dialects.array.reductions import SumOp
+from gradir.dialects.base.precision import precision_of
 from gradir.dialects.base.shapes import is_complex_tensor, shape_of
 from gradir.dialects.spectral.forms import Form, FormReader, Found, axis_of, is_like
 from gradir.dialects.spectral.numbers import of_two_legs, weighted
@@ -24,6 +25,8 @@ from gradir.dialects.spectral.sums import (
 
 
 def matmul_form(reader: FormReader, op: Operation) -> Found:
+    if precision_of(op.attributes) is not None:
+        return None
     rank = next(f for f in map(reader.form, op.operands) if f is not None).factors.rank
     if rank and any(len(shape_of(o.type)) != rank + 2 for o in op.operands):
         return None
@@ -33,6 +36,8 @@ def matmul_form(reader: FormReader, op: Operation) -> Found:
 def dot_general_form(reader: FormReader, op: Operation) -> Found:
     """As the product of matrices, where it is one: one axis is summed, leading axes are paired."""
     assert isinstance(op, DotGeneralOp)
+    if precision_of(op.attributes) is not None:
+        return None
     paired = _paired(reader, op)
     if paired is not None:
         return paired

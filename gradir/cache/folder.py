@@ -3,6 +3,9 @@
 Machine code from here is run. So the folder and each file must belong to the user and be writable
 by nobody else; they are looked at after they are opened, and files are opened in the folder that
 was looked at. Whatever goes wrong, there is nothing to read and nothing is written.
+
+GRADIR_CACHE_DIR names the folder; without it, it is `gradir` in $XDG_CACHE_HOME or ~/.cache.
+GRADIR_CACHE_BYTES limits the bytes of all files.
 """
 
 from __future__ import annotations
@@ -15,7 +18,15 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
+from gradir.errors import GradirError
+
+FOLDER_VARIABLE = "GRADIR_CACHE_DIR"
+BYTES_VARIABLE = "GRADIR_CACHE_BYTES"
+DEFAULT_BYTES = 1 << 30
+
 FILE_NAME = re.compile(r"[0-9a-f]{64}\.gradir")
+SOURCES_NAME = re.compile(r"[0-9a-f]{64}\.sources")
+"""Files about gradir's sources (`versions.py`), a few hundred bytes each, one for a checkout."""
 NEW_NAME = re.compile(r"\.[0-9a-f]{64}\.[0-9a-f]{16}\.new")
 """Files that are being written, or were when their writer ended."""
 ABANDONED_SECONDS = 3600.0
@@ -93,9 +104,10 @@ class Folder:
     def clear(self) -> None:
         """Remove all that the cache has written, and nothing else."""
         with suppress(OSError, Unusable), self._opened() as folder:
-            for each in (*_files(folder, FILE_NAME), *_files(folder, NEW_NAME)):
-                with suppress(OSError):
-                    os.unlink(each.name, dir_fd=folder)
+            for pattern in (FILE_NAME, SOURCES_NAME, NEW_NAME):
+                for each in _files(folder, pattern):
+                    with suppress(OSError):
+                        os.unlink(each.name, dir_fd=folder)
 
     def doubt(self) -> str | None:
         """Why nothing is kept here; None for a folder that can be used, or made."""
@@ -177,3 +189,22 @@ def _write_whole(folder: int, name: str, data: bytes) -> None:
         with suppress(OSError):
             os.unlink(new, dir_fd=folder)
         raise
+
+
+def byte_limit() -> int:
+    """The most bytes of all files."""
+    text = os.environ.get(BYTES_VARIABLE, "").strip()
+    if text and not text.isdecimal():
+        raise GradirError(f"{BYTES_VARIABLE}: a number of bytes expected, got {text!r}")
+    return int(text) if text else DEFAULT_BYTES
+
+
+def cache_folder() -> Folder:
+    """The folder of all files."""
+    named = os.environ.get(FOLDER_VARIABLE)
+    if not named:
+        home = os.environ.get("XDG_CACHE_HOME")
+        # as the standard says, a path that is not absolute does not count
+        base = home if home and os.path.isabs(home) else os.path.expanduser("~/.cache")
+        return Folder(os.path.join(base, "gradir"))
+    return Folder(os.path.abspath(named))

@@ -1,8 +1,9 @@
 """What code depends on beside its program: gradir itself, its libraries, Python, the system.
 
 gradir's sources count by their contents, so that a checkout or a patched installation never takes
-code that other sources made. A file that changed after gradir was imported says nothing about the
-code that runs: such a process does without the cache.
+code that other sources made. They are read once: the cache keeps their digest, for files of these
+names, sizes and times. A file that changed after gradir was imported says nothing about the code
+that runs: such a process does without the cache.
 """
 
 from __future__ import annotations
@@ -17,6 +18,10 @@ from functools import cache
 from hashlib import blake2b
 from importlib import import_module
 from pathlib import Path
+from typing import NamedTuple
+
+from gradir.cache.entry import CacheEntry, sealed, unsealed
+from gradir.cache.folder import byte_limit, cache_folder
 
 ROOT = Path(__file__).resolve().parents[1]
 LIBRARIES = ("xdsl", "llvmlite", "numpy", "ml_dtypes")
@@ -27,6 +32,9 @@ FORMAT = 2
 # Times of files come from a clock that ticks this seldom.
 CLOCK_TICK = 20_000_000
 IMPORTED = time.time_ns() - CLOCK_TICK
+# No file system has a clock that ticks more seldom: a file that is older and has a time as before
+# has not changed since.
+SETTLED = 10_000_000_000
 
 
 def versions() -> str | None:
@@ -41,23 +49,59 @@ def is_current() -> bool:
     return found is not None and _stamp() == found[0]
 
 
+class Stamp(NamedTuple):
+    """A digest of files' names, sizes, numbers and times, and the time of the last change."""
+
+    digest: str
+    changed: int
+
+
 @cache
-def read_versions() -> tuple[str, str] | None:
+def read_versions() -> tuple[Stamp, str] | None:
     """The stamp of the sources, and the digest of everything."""
-    digest, before = blake2b(digest_size=32), _stamp()
-    if before is None:
+    stamp = _stamp()
+    contents = None if stamp is None else _kept_digest(stamp) or _read_digest(stamp)
+    if stamp is None or contents is None:
         return None
+    llvm = import_module("llvmlite.binding").llvm_version_info
+    named = [(name, _version(name)) for name in LIBRARIES]
+    python = (sys.version, sys.implementation.cache_tag, sys.platform, platform.machine())
+    everything = json.dumps([FORMAT, contents, named, llvm, python])
+    return stamp, _digest(everything)
+
+
+def _read_digest(stamp: Stamp) -> str | None:
+    """The digest of the contents, which the cache then keeps; None if files change meanwhile."""
+    read, digest = time.time_ns(), blake2b(digest_size=32)
     try:
         for path in _files(str(ROOT)):
             data = Path(path).read_bytes()
             digest.update(f"{path[len(str(ROOT)) :]}\0{len(data)}\0".encode() + data)
     except OSError:
         return None
-    llvm = import_module("llvmlite.binding").llvm_version_info
-    named = [(name, _version(name)) for name in LIBRARIES]
-    python = (sys.version, sys.implementation.cache_tag, sys.platform, platform.machine())
-    digest.update(json.dumps([FORMAT, named, llvm, python]).encode())
-    return (before, digest.hexdigest()) if _stamp() == before else None
+    if _stamp() != stamp:
+        return None
+    found = digest.hexdigest()
+    if stamp.changed < read - SETTLED:
+        entry = sealed(stamp.digest, CacheEntry(found))
+        cache_folder().write(_sources_name(), entry, byte_limit())
+    return found
+
+
+def _kept_digest(stamp: Stamp) -> str | None:
+    """The digest of the contents that the cache has for the stamp."""
+    data = cache_folder().read(_sources_name())
+    entry = None if data is None else unsealed(stamp.digest, data)
+    return None if entry is None else str(entry.said)
+
+
+def _sources_name() -> str:
+    """The name of the file that has the digest of these sources."""
+    return f"{_digest(str(ROOT))}.sources"
+
+
+def _digest(text: str) -> str:
+    return blake2b(text.encode(), digest_size=32).hexdigest()
 
 
 def _version(library: str) -> str:
@@ -71,21 +115,20 @@ def _version(library: str) -> str:
     return found[0] if len(found) == 1 else str(module.__version__)
 
 
-def _stamp() -> str | None:
-    """A digest of the files' names, sizes and times; None if there are none, or some are newer
-    than this process."""
-    digest, count = blake2b(digest_size=32), 0
+def _stamp() -> Stamp | None:
+    """The stamp of the files; None if there are none, or some are newer than this process."""
+    digest, changed = blake2b(digest_size=32), 0
     try:
         for path in _files(str(ROOT)):
             found = os.stat(path)
             if found.st_ctime_ns >= IMPORTED:
                 return None
-            times = f"{found.st_size} {found.st_mtime_ns} {found.st_ctime_ns}"
-            digest.update(f"{path}\0{times}\n".encode())
-            count += 1
+            numbers = found.st_size, found.st_ino, found.st_mtime_ns, found.st_ctime_ns
+            digest.update(f"{path}\0{numbers}\n".encode())
+            changed = max(changed, found.st_ctime_ns)
     except OSError:  # changed while we look
         return None
-    return digest.hexdigest() if count else None
+    return Stamp(digest.hexdigest(), changed) if changed else None
 
 
 def _files(folder: str) -> Iterator[str]:

@@ -85,8 +85,9 @@ PACKED_BARRIER_COST = 4000 * CYCLE  # until all threads have packed
 SCATTER_COST, CLOSE_COST, TURN_COST = 2.5 * CYCLE, 0.3 * CYCLE, 0.3 * CYCLE
 # Relative slowdowns of a contraction: for each accumulator, so that the one of two equally fast
 # shapes with less code is taken; for each further group of columns; where rows lie in lines of
-# their own, and again where they lie in pages of their own.
-CODE_PART, GROUP_PART, FAR_ROWS_PART = 0.001, 0.005, 0.05
+# their own, and again where they lie in pages of their own; where a panel has few sets of the L1
+# cache.
+CODE_PART, GROUP_PART, FAR_ROWS_PART, SCATTERED_PART = 0.001, 0.005, 0.05, 0.1
 
 # Sizes of code, in vector instructions, not times. An inlined math function counts as this many.
 MATH_INSTRUCTIONS = 20

@@ -21,9 +21,9 @@ from gradir.codegen.text.target import MachineTarget, host
 from gradir.compiler import tiers
 from gradir.compiler.described import described, restored
 from gradir.dialects.base.lazy_function import lazy_function
-from gradir.dialects.base.quick_dataclasses import quick_dataclasses
 from gradir.dialects.grad.host_call import functions_of
 from gradir.dialects.grad.host_functions import HostFunction
+from gradir.quick_imports import quick_imports
 from gradir.runtime.executable import Executable
 from gradir.runtime.native_code import (
     NativeCode,
@@ -76,7 +76,7 @@ def executable(
             keep(key, packed(code))
         return _started(code, target, functions or {}, key)
     # only where it is needed, since it takes longer than loading code
-    with quick_dataclasses():
+    with quick_imports():
         from gradir.compiler.compiler import native_code
         from gradir.compiler.pipeline import Machine
         from gradir.long_compilations import telling

@@ -22,14 +22,16 @@ from gradir.dialects.base.slice_type import is_slices
 from gradir.dialects.comm import worlds
 from gradir.dialects.grad.host_call import HostCallOp
 from gradir.dialects.grad.tape import TapeType
-from gradir.dialects.loopnest.loopnest import NestOp
+from gradir.dialects.loopnest.loopnest import ContractOp, NestOp
 from gradir.errors import ArgumentTypeError, ExecutionError, IndexOutOfRange
+from gradir.interpreter.contractions import contract_values
 from gradir.interpreter.control_flow import REGION_OPS, TENSOR_OPS, Steps, tensor_value
 from gradir.interpreter.conversions import as_dtype
 from gradir.interpreter.known_programs import check_program, in_known_ops
 from gradir.interpreter.nests import nest_values
 from gradir.interpreter.numbers import constant_value, knows_number_op, number_value
 from gradir.interpreter.out import all_arguments, stored
+from gradir.interpreter.precision import has_precision, values_in_parts
 from gradir.interpreter.slices import as_slices, slices_value
 from gradir.interpreter.tape import TAPE_OPS, Tape, as_tape
 from gradir.passes.analysis.call_graph import (
@@ -275,7 +277,17 @@ def _values(op: Operation, operands: Sequence[Array]) -> tuple[Any, ...]:
             raise LocatedError(f"{op.name}: the interpreter does not know this op", op)
 
 
+def _part_values(op: Operation, operands: Sequence[Array]) -> Sequence[Array]:
+    """The results of an op that another was taken apart into, contractions among them."""
+    if isinstance(op, ContractOp):
+        values = contract_values(op, operands)
+        return [cast_to(v, r.type) for v, r in zip(values, op.results, strict=True)]
+    return _cast_values(op, operands)
+
+
 def _tensor_values(op: TensorOp, operands: Sequence[Array]) -> tuple[Any, ...]:
+    if has_precision(op):
+        return values_in_parts(op, operands, _part_values)
     try:
         values = op.numpy(*operands)
     except IndexError as error:

@@ -241,9 +241,9 @@ def divide(lhs: Any, rhs: Any, **kwargs: Any) -> Any:
     """lhs / rhs, floating.   vjp: ct / rhs, -ct * y / rhs"""
 def divmod(x1: Any, x2: Any, **kwargs: Any) -> Any:
     """floor_divide and remainder."""
-def dot(a: Any, b: Any, out: Any = None, **kwargs: Any) -> Any:
+def dot(a: Any, b: Any, out: Any = None, *, precision: Any = None, **kwargs: Any) -> Any:
     """Products summed over the last axis of a and the last but one of b."""
-def dot_general(lhs: Any, rhs: Any, lhs_batch: Any = None, rhs_batch: Any = None, lhs_contract: Any = None, rhs_contract: Any = None, **kwargs: Any) -> Any:
+def dot_general(lhs: Any, rhs: Any, lhs_batch: Any = None, rhs_batch: Any = None, lhs_contract: Any = None, rhs_contract: Any = None, precision: Any = None, **kwargs: Any) -> Any:
     """The sum of products over pairs of axes, for each pair of batch axes."""
 double: Any
 def dsplit(ary: Any, indices_or_sections: Any, **kwargs: Any) -> Any:
@@ -263,7 +263,7 @@ def eig(a: Any, **kwargs: Any) -> Any:
     """Eigenvalues w, in LAPACK's order, and eigenvectors, the columns of v: a v = v diag(w)."""
 def eigh(a: Any, **kwargs: Any) -> Any:
     """Eigenvalues w, ascending, and orthonormal eigenvectors, the columns of v: s v = v diag(w)."""
-def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any) -> Any:
+def einsum(*operands: Any, out: Any = None, optimize: Any = False, precision: Any = None, **kwargs: Any) -> Any:
     """The sum of products by an equation such as "ij,jk->ik", or by lists of axes."""
 def einsum_path(*operands: Any, optimize: Any = 'greedy', einsum_call: Any = False, **kwargs: Any) -> Any:
     """NumPy's own answer for arrays of these shapes; nothing is computed."""
@@ -403,7 +403,7 @@ def indices(*args: Any, **kwargs: Any) -> Any:
 inf: float
 def info(object: Any = None, maxwidth: Any = 76, output: Any = None, toplevel: Any = 'numpy', **kwargs: Any) -> Any:
     """Get help information for an array, function, class, or module."""
-def inner(a: Any, b: Any, **kwargs: Any) -> Any:
+def inner(a: Any, b: Any, *, precision: Any = None, **kwargs: Any) -> Any:
     """Products summed over the last axes."""
 def insert(arr: Any, obj: Any, values: Any, axis: Any = None, **kwargs: Any) -> Any:
     """arr with values before the places `obj`, known while tracing, along `axis`."""
@@ -510,7 +510,7 @@ long: Any
 longlong: Any
 def mask_indices(*args: Any, **kwargs: Any) -> Any:
     """NumPy's own mask_indices, of arguments that are known while tracing."""
-def matmul(lhs: Any, rhs: Any, **kwargs: Any) -> Any:
+def matmul(lhs: Any, rhs: Any, precision: Any = None, **kwargs: Any) -> Any:
     """Matrix product over the last axis of lhs and the last but one of rhs."""
 def matrix_transpose(x: Any, **kwargs: Any) -> Any:
     """The last two axes exchanged.   vjp: exchanged back"""
@@ -793,7 +793,7 @@ def tan(x: Any, **kwargs: Any) -> Any:
     """Tangent of radians.   vjp: ct * (1 + y * y)"""
 def tanh(x: Any, **kwargs: Any) -> Any:
     """Hyperbolic tangent.   vjp: ct * (1 - y * y)"""
-def tensordot(lhs: Any, rhs: Any, axes: Any = 2, **kwargs: Any) -> Any:
+def tensordot(lhs: Any, rhs: Any, axes: Any = 2, precision: Any = None, **kwargs: Any) -> Any:
     """Products summed over axes of both: the last and first `axes`, or one or several for each."""
 testing: Any
 def tile(A: Any, reps: Any, **kwargs: Any) -> Any:
@@ -869,7 +869,7 @@ def vander(x: Any, N: Any = None, increasing: Any = False, **kwargs: Any) -> Any
     """The powers of a vector as columns, the highest first."""
 def var(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False, *, where: Any = None, mean: Any = None, correction: Any = None, **kwargs: Any) -> Any:
     """Sum of squared distances to the mean, divided by n - ddof (`correction` is another name)."""
-def vdot(a: Any, b: Any, **kwargs: Any) -> Any:
+def vdot(a: Any, b: Any, *, precision: Any = None, **kwargs: Any) -> Any:
     """The sum of products of all elements in row-major order; a is conjugated."""
 def vecdot(x1: Any, x2: Any, axis: Any = -1, **kwargs: Any) -> Any:
     """The sum of products along an axis, `axis = -1`; x1 is conjugated, other axes broadcast."""

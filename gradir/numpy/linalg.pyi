@@ -53,7 +53,7 @@ def svd(a: Any, full_matrices: Any = True, compute_uv: Any = True, hermitian: An
     """The singular value factors (U, S, Vh) of matrices; S alone without `compute_uv`."""
 def svdvals(x: Any, **kwargs: Any) -> Any:
     """The singular values, descending."""
-def tensordot(lhs: Any, rhs: Any, axes: Any = 2, **kwargs: Any) -> Any:
+def tensordot(lhs: Any, rhs: Any, axes: Any = 2, precision: Any = None, **kwargs: Any) -> Any:
     """Products summed over axes of both: the last and first `axes`, or one or several for each."""
 def tensorinv(a: Any, ind: Any = 2, **kwargs: Any) -> Any:
     """The inverse by `tensordot` over `ind` axes."""

@@ -16,6 +16,7 @@ from xdsl.passes import ModulePass
 
 from gradir.compiler.pipeline import STAGES, Machine, run_stages
 from gradir.dialects.base.diagnostics import PassError, value_name
+from gradir.dialects.base.precision import PRECISION
 from gradir.dialects.base.shapes import is_complex_tensor, is_open
 from gradir.dialects.grad.custom_vjp import CustomVjpOp
 from gradir.dialects.grad.lapack import FACTOR_OPS
@@ -41,6 +42,11 @@ REFUSED: dict[str, str] = {
     ),
 }
 """Ops that are refused before anything is taken apart, and why."""
+
+
+_PRECISION = (
+    "StableHLO leaves the order of sums open, which its precision sets; leave precision out"
+)
 
 
 def to_stablehlo(module: ModuleOp, function: str | None = None) -> ModuleOp:
@@ -90,6 +96,8 @@ def _refuse_all(module: ModuleOp) -> None:
         for inner in ops_within(block):
             if (why := REFUSED.get(inner.name)) is not None:
                 problems.append((f"{inner.name}: {why}", inner))
+            if PRECISION in inner.attributes or PRECISION in inner.properties:
+                problems.append((f"{inner.name}: {_PRECISION}", inner))
             buffers = [v for v in inner.results if isinstance(v.type, MemRefType)]
             problems += [(_of_buffer(v), inner) for v in buffers]
     refuse(problems)

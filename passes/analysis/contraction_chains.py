@@ -16,6 +16,8 @@ from gradir.dialects.loopnest.loopnest import ContractOp, ShapedType
 
 def is_single_chain(op: ContractOp) -> bool:
     """Whether the tiled kernel computes the elements, each by a single chain."""
+    if op.precision is not None:
+        return True
     kinds = [cast(ShapedType, v.type).element_type for v in op.inputs[:2]]
     accumulator = op.accumulator_type
     if not isinstance(accumulator, Float32Type | Float64Type):

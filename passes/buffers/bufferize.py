@@ -69,12 +69,14 @@ def bufferize(module: ModuleOp) -> None:
 
 @dataclass
 class _Places:
-    """The roots of an op's inputs, of its operands, and of the buffers that have an output."""
+    """The roots of an op's inputs, of its operands, and of the buffers that have an output; and,
+    by type, the inputs whose buffers the op may write to, with their roots."""
 
     op: LoopOp | ForallOp
     reads: Sequence[SSAValue]
     operands: set[SSAValue]
     taken: set[SSAValue]
+    writable: dict[Attribute, list[tuple[SSAValue, SSAValue]]]
 
 
 class _Bufferizer:
@@ -239,6 +241,7 @@ class _Bufferizer:
             op.extents, inputs, op.input_accesses,
             [Output(buffer_type(o.type), o.access, o.combiner) for o in outputs], body,
             op.input_pads, targets, op.starting_outputs, roles=op.roles,
+            precision=op.precision,
         )  # fmt: skip
         made.attributes |= op.attributes
         s.emit(made, op)
@@ -264,7 +267,14 @@ class _Bufferizer:
         """The buffers for all outputs of an op."""
         values = self.state.values
         reads = [root_of(values[i]) for i in op.inputs]
-        places = _Places(op, reads, {root_of(values[o]) for o in op.operands}, set())
+        types = {buffer_type(output.type) for output in outputs}
+        writable: dict[Attribute, list[tuple[SSAValue, SSAValue]]] = {}
+        for value, root in zip(op.inputs, reads, strict=True):
+            buffer = values[value]
+            if buffer.type in types and self._may_be_overwritten(buffer, op):
+                writable.setdefault(buffer.type, []).append((value, root))
+        operands = {root_of(values[o]) for o in op.operands}
+        places = _Places(op, reads, operands, set(), writable)
         targets: list[SSAValue] = []
         for k, output in enumerate(outputs):
             targets.append(self._target(places, op.results[k], output))
@@ -281,16 +291,21 @@ class _Bufferizer:
                 s.copy(start, buffer)
             return buffer
         claimed = s.destinations.get(result)
-        if claimed is not None and self._may_write(places, output, claimed, root_of(claimed)):
+        type_ = buffer_type(output.type)
+        if (
+            claimed is not None
+            and claimed.type == type_
+            and self._may_be_overwritten(claimed, op)
+            and self._may_write(places, output, claimed, root_of(claimed))
+        ):
             return claimed
         window = tensor_ops.window_for(s, op, result) or s.tapes.window_for(op, result)
         if window is not None:
             return window
-        type_ = buffer_type(output.type)
         # one number is not worth an order between its readers
         is_number = prod(shape_of(output.type)) == 1
-        for value, root in zip(op.inputs, places.reads, strict=True):
-            if s.values[value].type == type_ and (not is_number or value.has_one_use()):
+        for value, root in places.writable.get(type_, ()):
+            if not is_number or value.has_one_use():
                 if self._may_write(places, output, s.values[value], root):
                     return s.values[value]
         return s.alloc(output.type, op, result.name_hint)
@@ -307,15 +322,16 @@ class _Bufferizer:
                 return claimed
         return s.alloc(result.type, op, result.name_hint)
 
+    def _may_be_overwritten(self, buffer: SSAValue, op: Operation) -> bool:
+        """A whole buffer in which nothing is read behind the op."""
+        return not is_window(buffer) and self.state.is_free(buffer, op)
+
     def _may_write(self, places: _Places, output: Output, buffer: SSAValue, root: SSAValue) -> bool:
-        """An output without a start may be computed in a buffer that may hold an input."""
-        return (
-            root not in places.taken
-            and buffer.type == buffer_type(output.type)
-            and not is_window(buffer)
-            and self.state.is_free(buffer, places.op)
-            and self._is_read_in_place(places, output, buffer, root)
-        )
+        """An output without a start may be computed in a buffer of its type, in which nothing is
+        read behind the op, and which may hold an input."""
+        if root in places.taken:
+            return False
+        return self._is_read_in_place(places, output, buffer, root)
 
     def _is_read_in_place(
         self, places: _Places, output: Output, buffer: SSAValue, root: SSAValue

@@ -105,6 +105,7 @@ class _Merged:
         op = type(self.first)(
             self.first.extents, [i.value for i in inputs], [i.access for i in inputs],
             self.outputs, self.block, [i.pad for i in inputs], roles=self.first.roles,
+            precision=self.first.precision,
         )  # fmt: skip
         op.location = fused_location(self.ops)
         return op

@@ -37,10 +37,11 @@ class FusionGroup:
     """Ops that will run as one: a contraction, if there is one, then nests.
 
     `space` is the iteration space, None where nothing may join; `reduced` the dimensions that its
-    reductions leave out. `members`, `needs` and `readers` are masks of positions; `readers` read
-    any of the results, members among them. `inputs` are the values from outside, and whether each
-    is read only where the iteration stands. `place` is the position at which it runs, as near as
-    its needs allow.
+    reductions leave out. `members`, `needs` and `readers` are masks of positions. `needs` has all
+    positions of each group that this one depends on, but for ops that joined that group later and
+    wait for nothing more; `readers` read any of the results, members among them. `inputs` are the
+    values from outside, and whether each is read only where the iteration stands. `place` is the
+    position at which it runs, as near as its needs allow.
     """
 
     ops: list[Operation]
@@ -67,7 +68,8 @@ class Grouping:
         self._last_effect: Operation | None = None
         self._effect_before: dict[Operation, Operation] = {}
         self._readers: dict[tuple[SSAValue, Access | None, tuple[int, ...]], FusionGroup] = {}
-        self._positions = {op: position for position, op in enumerate(block.ops)}
+        self._ops = list(block.ops)
+        self._positions = {op: position for position, op in enumerate(self._ops)}
         # of the ops by position
         self._iterations = [_iterations(op) for op in block.ops]
         self._iterations_before = list(accumulate(self._iterations, initial=0))
@@ -227,11 +229,15 @@ class Grouping:
     def _waits_for_more(self, one: FusionGroup, other: FusionGroup) -> bool:
         """A small group that others read too would come to wait for a large nest."""
         large = self._larger_than(SMALL * prod(one.space or ()))
-        if not large & other.needs & ~one.needs & ~one.members:
+        more = large & other.needs & ~one.needs & ~one.members
+        if not any(not self._group_at(p).members & one.needs for p in _bits(more)):
             return False
         return not self._returning & one.members and bool(
             one.readers & ~one.members & ~other.members
         )
+
+    def _group_at(self, position: int) -> FusionGroup:
+        return self.group_of[self._ops[position]]
 
     def _larger_than(self, iterations: int) -> int:
         """The positions of the loop ops with at least this many iterations."""
@@ -342,6 +348,8 @@ class Grouping:
 
     def _merge(self, early: FusionGroup, late: FusionGroup, place: int) -> None:
         early = self.group_of[early.ops[0]]
+        # nothing depends on an op that is just placed; what depends on `early` waits for no more
+        is_alone = len(late.ops) == 1 and not late.needs & ~(early.needs | early.members)
         for group in self._before(max((early, late), key=lambda g: g.place)):
             group.place = min(group.place, place)
         early.place = place
@@ -358,10 +366,11 @@ class Grouping:
         for result in (r for op in late.ops for r in op.results):
             early.inputs.pop(result, None)
         del self._all[late], self._all[early]
-        reach = early.members | early.needs
-        for group in self._later(early):
-            if group.needs & early.members:
-                group.needs |= reach
+        if not is_alone:
+            reach = early.members | early.needs
+            for group in self._later(early):
+                if group.needs & early.members:
+                    group.needs |= reach
         self._all[early] = None
 
     def _later(self, one: FusionGroup) -> Iterator[FusionGroup]:

@@ -137,6 +137,46 @@ def test_sources_count(sources: Path) -> None:
     assert read_again() == third
 
 
+@pytest.fixture
+def files_read(sources: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the sources that are read."""
+    found: list[str] = []
+    read_bytes = Path.read_bytes
+
+    def noted(path: Path) -> bytes:
+        if sources in path.parents:
+            found.append(path.name)
+        return read_bytes(path)
+
+    monkeypatch.setattr(Path, "read_bytes", noted)
+    return found
+
+
+def test_sources_are_read_once(
+    folder: Path, sources: Path, files_read: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A digest is kept for files that have not changed of late, and serves while none changes."""
+    first = read_again()
+    assert read_again() == first and files_read == ["fuse.py"] * 2, "they are new"
+    monkeypatch.setattr(versions, "SETTLED", -(10**9))
+    assert [read_again() for _ in range(3)] == [first] * 3 and len(files_read) == 3
+    [kept] = folder.glob("*.sources")
+    assert gradir.cache_info().entries == 0
+
+    file = sources / "passes" / "fuse.py"
+    times = os.stat(file).st_atime_ns, os.stat(file).st_mtime_ns
+    file.write_text("2\n")  # as many bytes
+    os.utime(file, ns=times)
+    assert read_again() not in (None, first) and len(files_read) == 4
+    file.write_text("1\n")
+    assert read_again() == first and len(files_read) == 5
+
+    kept.write_bytes(kept.read_bytes()[:-1] + b"?")
+    assert read_again() == first and len(files_read) == 6
+    gradir.clear_cache()
+    assert not kept.exists()
+
+
 def test_sources_that_change_while_they_run(sources: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither is code found that other sources made, nor kept what these made."""
     assert read_again() and versions.is_current()

@@ -22,7 +22,7 @@ from gradir.codegen.contractions.finish import ResultPlace
 from gradir.codegen.contractions.product import emit_product
 from gradir.codegen.contractions.product_plan import Operand, Product, ProductPlan
 from gradir.codegen.text.functions import Needs
-from gradir.codegen.text.target import MachineTarget, host
+from gradir.codegen.text.target import MachineTarget, host, target_of
 from gradir.codegen.text.writer import FunctionWriter
 from gradir.codegen.vector_math import definitions
 from gradir.codegen.vector_math.target_functions import completed
@@ -307,6 +307,32 @@ def test_a_large_right_operand_is_read_a_few_rows_at_a_time() -> None:
     target = replace(host(), l2_bytes=1 << 20)
     sizes = [plan_product(Case(200, 500, k).product(), target).k_block for k in (200, 2000)]
     assert sizes[0] == 200 and 64 <= sizes[1] <= 128
+
+
+@pytest.mark.parametrize("element", ["f32", "f64"])
+@pytest.mark.parametrize("transposed", [False, True])
+def test_narrow_panels_of_far_rows_are_packed(element: str, transposed: bool) -> None:
+    """Their lines lie in few sets of the L1 cache; wide panels and near rows are read in place."""
+    narrow = replace(target_of("x86-64-v3"), l2_bytes=1 << 20)
+    case = Case(256, 256, 256, (), transposed, element=element, accumulator=element)
+    assert plan_product(case.product(), narrow).pack_rhs in ("shared", "private")
+    few = replace(case, m=48)
+    assert plan_product(few.product(), narrow).pack_rhs == "none"
+    near = replace(case, n=16 if element == "f32" else 8)
+    assert plan_product(near.product(), narrow).pack_rhs == "none"
+    wide = replace(target_of("x86-64-v4"), l2_bytes=1 << 20)
+    assert plan_product(case.product(), wide).pack_rhs == "none"
+
+
+@pytest.mark.parametrize("level", ["x86-64-v3", "x86-64-v4"])
+def test_many_rows_share_what_a_run_reads(level: str) -> None:
+    """A right operand beyond the caches is read once for each 100 rows or so of the left one."""
+    target = replace(target_of(level), l2_bytes=1 << 20)
+    case = Case(2048, 2048, 2048, element="f64", accumulator="f64")
+    chosen = plan_product(case.product(), target)
+    assert chosen.run_panels * chosen.height > 96 and chosen.k_blocks > 1
+    small = plan_product(Case(128, 128, 128).product(), target)
+    assert small.k_blocks == 1
 
 
 # blocks of k, runs, groups and every way of packing, forced on a shape too small to want them

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -264,6 +266,31 @@ def test_the_collector_is_paused_until_the_last_leaves() -> None:
         thread.join()
         assert not gc.isenabled()
     assert gc.isenabled()
+
+
+def test_an_import_is_not_walked() -> None:
+    """No collection in it, and its objects are old; those that somebody has frozen stay so.
+
+    Python 3.12 has frozen some of its own.
+    """
+    code = """if True:
+        import gc
+        import numpy
+        begun = []
+        gc.callbacks.append(lambda phase, info: begun.append(phase == "start"))
+        import gradir.numpy
+        gc.callbacks.clear()
+        assert sum(begun) <= 3, begun  # in the modules that come before the pause
+        classes = gradir.numpy.sin, gradir.GradirError
+        are_old = all(any(c is o for o in gc.get_objects(2)) for c in classes)
+        assert are_old == (not gc.get_freeze_count())
+        gc.freeze()
+        frozen = gc.get_freeze_count()
+        import gradir.nn
+        assert gradir.jit(lambda x: x + 1)(numpy.ones(2)).tolist() == [2, 2]
+        assert gc.isenabled() and 0.9 * frozen < gc.get_freeze_count() <= frozen
+        """
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_a_collector_that_was_off_stays_off() -> None:

@@ -17,6 +17,7 @@ import pytest
 import gradir
 import gradir.numpy as gnp
 from gradir.cache import store
+from gradir.cache.folder import FOLDER_VARIABLE
 from gradir.compiler import compiler, tiers
 from gradir.errors import ArgumentError, CompileError
 from gradir.runtime import background
@@ -40,7 +41,7 @@ def waiting(monkeypatch: pytest.MonkeyPatch) -> list[tiers.Improvement]:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv(store.SWITCH_VARIABLE, "1")
-    monkeypatch.setenv(store.FOLDER_VARIABLE, str(tmp_path))
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))
     return tmp_path
 
 
@@ -290,10 +291,10 @@ made = first.compiled(x).executable
 
 def output_of(script: str, slowly: float = 0.0) -> str:
     """What a process prints, whose better code takes some seconds longer for each module."""
-    done = subprocess.run(
-        [sys.executable, "-c", BEGIN.replace("SECONDS", str(slowly)) + script],
-        capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+    code = BEGIN.replace("SECONDS", str(slowly)) + script
+    # Python 3.12 warns of any fork of a process with threads
+    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0 and not done.stderr, done.stderr
     return done.stdout
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from gradir.dialects.base.quick_dataclasses import quick_dataclasses
+from gradir.dialects.base.quick_dataclasses import _COMPILE, quick_dataclasses
 
 with quick_dataclasses():
 
@@ -46,6 +46,30 @@ def test_methods() -> None:
     assert dataclasses.replace(one, x=3) == Point(3)
     assert copy.deepcopy(one) == one == pickle.loads(pickle.dumps(one))
     assert Point.__eq__.__qualname__ == "Point.__eq__"
+
+
+def test_init_is_compiled_when_it_is_looked_up() -> None:
+    with quick_dataclasses():
+
+        @dataclass
+        class Base:
+            x: int
+
+        @dataclass
+        class Derived(Base):
+            y: int
+
+            def __post_init__(self) -> None:
+                Base.__init__(self, self.x + 1)
+
+    is_late = _COMPILE is not None
+    assert inspect.isfunction(vars(Base)["__init__"]) != is_late
+    assert (Derived(1, y=2).x, Derived(x=3, y=4).y) == (2, 4)
+    assert inspect.isfunction(vars(Base)["__init__"])
+    assert Base.__doc__ == "Base" or not is_late
+    assert Derived.__init__.__qualname__.endswith("Derived.__init__")
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'y'"):
+        Derived(1)  # type: ignore[missing-argument]
 
 
 def test_a_class_that_derives_from_another() -> None:

@@ -63,6 +63,17 @@ def test_ops_have_the_place_of_the_python_code() -> None:
     assert {op.location.filename.data for op in function.body.block.ops} == {__file__}
 
 
+@pytest.mark.parametrize(
+    "function",
+    [lambda a, _: a[0] + _[0], lambda *_: _[0][0] + _[1][0], lambda _, __: _[0] + __[0]],
+)
+def test_parameters_that_nobody_names(function: Callable[..., Any]) -> None:
+    x = np.ones(2)
+    assert gradir.jit(function)([x], [x]).tolist() == [2, 2]
+    [slope] = gradir.grad(lambda a, b: gnp.sum(function(a, b)))([x], [x])
+    assert slope.tolist() == [1, 1]
+
+
 def test_names_of_functions() -> None:
     assert gradir.trace(layer, X, {"w": W, "b": W[0]}).functions == ("layer",)
     assert gradir.trace(lambda x: x, X).functions == ("main",)

@@ -165,6 +165,7 @@ GRADIR_ROOMS = (
         "checks",
         "forking",
         "gc_pause",
+        "quick_imports",
         "builtin",
         "universe",
     ),

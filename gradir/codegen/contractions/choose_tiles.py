@@ -20,11 +20,13 @@ from gradir.codegen.contractions.product_plan import (
 )
 from gradir.codegen.text.kinds import bytes_of
 from gradir.codegen.text.target import MachineTarget
+from gradir.codegen.text.writer import LINE_BYTES
 
 SHAPES_TO_COMPARE = 4
 DIRECT_ROWS = 96  # with fewer rows reading a right operand in place is always cheaper
 STREAM_ROWS = 512  # from this many on it pays to pack one that the L2 cache cannot hold
 LATENCY_CYCLES = round(costs.LATENCY_COST / costs.CYCLE)
+RUN_ROWS = 128  # so many rows of the left operand at least share the panels that a run reads
 STREAMS = 16  # columns read side by side that caches and their prefetchers can follow
 # Where a tile reads a line or a few of rows far apart, a block of rows is swept from end to end, so
 # that prefetchers follow and translations of pages stay. More rows halve the speed, or worse.
@@ -186,7 +188,11 @@ def _swept_rows(p: ProductPlan) -> int:
 def _k_block(c: Product, target: MachineTarget, width: int) -> int:
     """How many k to do at a time, so that a panel and the rows of a run stay in the L2 cache."""
     lanes = target.vector_bytes // c.accumulator_bytes
-    limit = max(4 * lanes, target.l2_bytes // 4 // (width * c.accumulator_bytes))
+    size = c.accumulator_bytes
+    limit = max(4 * lanes, target.l2_bytes // 4 // (width * size))
+    if c.k * c.n * size > target.l2_bytes:
+        # each run reads the right operand anew
+        limit = max(4 * lanes, min(limit, target.l2_bytes // 2 // (min(c.m, RUN_ROWS) * size)))
     if c.k <= limit + limit // 4:
         return c.k
     if c.k_outer:
@@ -225,10 +231,21 @@ def _packings(p: ProductPlan) -> list[Packing]:
         return packed
     if c.rhs.element != c.accumulator:
         return packed if p.row_panels > 1 else ["none"]
-    large = c.k * c.n * bytes_of(c.rhs.element) > p.target.l2_bytes
+    if c.m >= DIRECT_ROWS and _scatters(p):
+        return [*packed, "none"]
+    large = c.k * c.n * bytes_of(c.rhs.element) >= p.target.l2_bytes
     awkward = _collides(p.k_block, c.rhs.row_stride, c.rhs.element, p.target)
     wanted = c.m >= (DIRECT_ROWS if awkward else STREAM_ROWS)
     return packed if large and wanted else ["none"]
+
+
+def _scatters(p: ProductPlan) -> bool:
+    """Whether a narrow panel of the right operand lies in few sets of the L1 cache, which
+    would hold the whole panel if it was packed."""
+    c = p.product
+    distance = gcd(c.rhs.row_stride * bytes_of(c.rhs.element), L1_WAY_BYTES)
+    cache, panel = L1_WAYS * L1_WAY_BYTES, p.width * c.accumulator_bytes
+    return panel < 2 * LINE_BYTES and p.k_block * panel <= cache < p.k_block * distance
 
 
 def product_cost(p: ProductPlan, threads: int) -> float:
@@ -238,6 +255,8 @@ def product_cost(p: ProductPlan, threads: int) -> float:
     row = p.full_panels * _tile_cost(c, p.height, p.vectors, p.k_blocks) + tail
     tiles = prod(c.batch) * p.row_panels * row
     tiles *= 1 + costs.CODE_PART * p.height * p.vectors + costs.GROUP_PART * (p.groups - 1)
+    if p.pack_rhs == "none" and c.rhs.column_stride == 1 and _scatters(p):
+        tiles *= 1 + costs.SCATTERED_PART
     busy = -(-p.units // threads) / p.units
     moved = costs.COPY_COST if c.rhs.column_stride == 1 else costs.TRANSPOSE_COST
     pack = moved * p.packed_rhs_elements / p.lanes

@@ -15,7 +15,7 @@ from typing import cast
 
 from gradir.codegen.bodies.emitter import element_kind
 from gradir.codegen.contractions.choose_tiles import PAGE_BYTES, plan_product, product_cost
-from gradir.codegen.contractions.product_plan import Operand, Product
+from gradir.codegen.contractions.product_plan import Chain, Operand, Product
 from gradir.codegen.costs import CLOSE_COST, FAR_ROWS_PART, SCATTER_COST, TURN_COST
 from gradir.codegen.text.kinds import bytes_of, kind_of
 from gradir.codegen.text.target import MachineTarget
@@ -132,6 +132,7 @@ def _tiling(
         rhs=operand(0 if is_swapped else 1, False),
         accumulator=kind_of(op.accumulator_type),
         k_outer=tuple(g.extent for g in summed[:-1]),
+        chain=cast(Chain, "" if op.precision is None else op.precision.data),
     )
     return Tiling(
         result,

@@ -15,11 +15,13 @@ from gradir.cache.memory import Store
 from gradir.codegen.contractions.choose_tiles import plan_product
 from gradir.codegen.contractions.chunks import Chunks, row_chunks, summed_chunks, summed_steps
 from gradir.codegen.contractions.dims import Tiling, tiling
+from gradir.codegen.contractions.precision import precise_steps
 from gradir.codegen.contractions.product_plan import ProductPlan
 from gradir.codegen.contractions.steps import Steps, nest_steps, tiled_steps
 from gradir.codegen.kernel_key import plan_key
 from gradir.codegen.nests.kernel import nest_scratch_bytes
 from gradir.codegen.text.target import MachineTarget
+from gradir.dialects.base.precision import PRECISIONS
 from gradir.dialects.loopnest.loopnest import ContractOp
 from gradir.passes.analysis.contraction_chains import copied_factors, is_single_chain
 
@@ -81,6 +83,8 @@ def contract_scratch_bytes(op: ContractOp, target: MachineTarget, threads: int) 
 
 
 def _plan(op: ContractOp, target: MachineTarget, threads: int) -> ContractionPlan:
+    if op.precision is not None and op.precision.data in PRECISIONS:
+        return _plan_steps(precise_steps(op, _has_plain_epilogue(op), target), target, threads)
     chunked = _row_chunks(op, target, threads)
     if chunked is not None:
         return chunked

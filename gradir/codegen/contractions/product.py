@@ -178,7 +178,9 @@ class ProductLoops:
     def tile(self, vectors: tuple[Vector, ...]) -> Tile:
         plan, target = self.plan, self.plan.target
         nested = bool(plan.product.k_outer)
-        return Tile(self.kind, plan.height, vectors, target.fma, nested, target.vector_registers)
+        registers, chain = target.vector_registers, plan.product.chain
+        flushes = chain == "rounded" and not target.flushes
+        return Tile(self.kind, plan.height, vectors, target.fma, nested, registers, chain, flushes)
 
     def rhs(self, run: Run, block: DepthBlock, panel: str, vectors: tuple[Vector, ...]) -> Source:
         """The right matrix from the first k of the block and the first column of the panel on."""

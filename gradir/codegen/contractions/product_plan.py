@@ -21,6 +21,10 @@ from gradir.dialects.base.once import once
 Packing = Literal["none", "registers", "shared", "private"]
 
 
+# A chain of f32: over words of two bf16, or in which subnormal sums are zeros; "" for plain fma.
+Chain = Literal["", "pairs", "rounded"]
+
+
 @dataclass(frozen=True)
 class Operand:
     """Where the elements of one operand lie; strides are in elements, 0 repeats.
@@ -41,6 +45,7 @@ class Operand:
 class Product:
     """C[b, m, n] = sum over k of lhs[b, m, k] * rhs[b, k, n], every extent static.
 
+    `chain` is how an element goes on where that is not `acc = fma(a, b, acc)`.
     k may stand for several dimensions: `k_outer` are the extents of all but the innermost one.
     """
 
@@ -52,6 +57,7 @@ class Product:
     rhs: Operand
     accumulator: str
     k_outer: tuple[int, ...] = ()
+    chain: Chain = ""
 
     def __post_init__(self) -> None:
         sizes = [*self.batch, self.m, self.n, self.k]

@@ -14,7 +14,7 @@ from typing import TypeAlias, cast
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerType, MemRefType, i1
+from xdsl.dialects.builtin import IntegerType, MemRefType, StringAttr, i1
 from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.rewriter import InsertPoint
 
@@ -47,13 +47,15 @@ OperandPlace: TypeAlias = str | tuple[str, int] | int
 class ContractionStep:
     """A part of a contraction, and where each of its operands lies.
 
-    `resumes` says that a contraction's chains go on from what its output holds.
+    `resumes` says that a contraction's chains go on from what its output holds, `flushes` that
+    the step runs with subnormal results as zeros.
     """
 
     label: str
     op: NestOp | ContractOp
     operands: tuple[OperandPlace, ...]
     resumes: bool = False
+    flushes: bool = False
 
 
 @dataclass
@@ -76,8 +78,9 @@ class Steps:
         op: NestOp | ContractOp,
         operands: Iterable[OperandPlace],
         resumes: bool = False,
+        flushes: bool = False,
     ) -> None:
-        self.steps.append(ContractionStep(label, op, tuple(operands), resumes))
+        self.steps.append(ContractionStep(label, op, tuple(operands), resumes, flushes))
 
 
 def emit_steps(
@@ -143,12 +146,12 @@ def tiled_steps(
         places[index] = steps.allocate(types[index])
         steps.add(f"copy{index}", nest, [f"%in{index}", places[index]])
     if has_plain_epilogue:
-        product = _product(op, types, accesses, None)
+        product = product_of(op, types, accesses, None)
         steps.add("product", product, [*places, *epilogue_names(op)])
         return steps
     sums = sums_of(op, "none")
     place = steps.allocate(sums.type)
-    product = _product(op, types, accesses, sums)
+    product = product_of(op, types, accesses, sums)
     steps.add("product", product, [*places, place])
     steps.add("body", body_nest(op, sums.type), [place, *epilogue_names(op)])
     return steps
@@ -248,7 +251,7 @@ def _copy_nest(op: ContractOp, index: int) -> tuple[NestOp, Access]:
     The copy is of the accumulator's type, which the tiled kernel has the least work with.
     """
     access = cast(Access, op.input_accesses[index])
-    copied, read = min(_by_dims(op, access), _by_rows(op, access), key=_copied_elements)
+    copied, read = min(by_dims(op, access), by_rows(op, access), key=copied_elements)
     source = memory_type(op.inputs[index].type)
     target = MemRefType(op.accumulator_type, copied.shape)
     body = Block(arg_types=[source.element_type])
@@ -269,18 +272,18 @@ def _copy_nest(op: ContractOp, index: int) -> tuple[NestOp, Access]:
 
 
 @dataclass(frozen=True)
-class _Copied:
+class FactorCopy:
     """The shape of a copy, and the sources of its elements."""
 
     shape: tuple[int, ...]
     access: Access
 
 
-def _copied_elements(choice: tuple[_Copied, Access]) -> int:
+def copied_elements(choice: tuple[FactorCopy, Access]) -> int:
     return prod(choice[0].shape)
 
 
-def _by_dims(op: ContractOp, access: Access) -> tuple[_Copied, Access]:
+def by_dims(op: ContractOp, access: Access) -> tuple[FactorCopy, Access]:
     """One element for each iteration of the dimensions that a factor varies along."""
     roles = op.dim_roles
     used = access.used | {d for d, role in enumerate(roles) if role == "k"}
@@ -291,14 +294,14 @@ def _by_dims(op: ContractOp, access: Access) -> tuple[_Copied, Access]:
         for row in access.rows
     )
     shape = tuple(op.extents[d] for d in dims)
-    copied = _Copied(shape, Access(len(dims), tuple(rows)))
+    copied = FactorCopy(shape, Access(len(dims), tuple(rows)))
     return copied, Access.of_dims(len(op.extents), dims)
 
 
-def _by_rows(op: ContractOp, access: Access) -> tuple[_Copied, Access]:
+def by_rows(op: ContractOp, access: Access) -> tuple[FactorCopy, Access]:
     """The part of the tensor that is read, each element once, with the padding around it."""
     if any(row.symbol is not None for row in access.rows) or 0 in op.extents:
-        return _by_dims(op, access)
+        return by_dims(op, access)
     ranges = [row.interval(op.extents) for row in access.rows]
     shape = tuple(high - low + 1 for low, high in ranges)
     rank = len(shape)
@@ -307,16 +310,22 @@ def _by_rows(op: ContractOp, access: Access) -> tuple[_Copied, Access]:
         replace(row, constant=row.constant - low)
         for row, (low, _) in zip(access.rows, ranges, strict=True)
     )
-    return _Copied(shape, Access(rank, moved)), Access(access.num_dims, tuple(rows))
+    return FactorCopy(shape, Access(rank, moved)), Access(access.num_dims, tuple(rows))
 
 
-def _product(
+def product_of(
     op: ContractOp,
     types: Sequence[Attribute],
     accesses: Sequence[Access],
     sums: Sums | None,
+    extents: Sequence[int] = (),
+    precision: StringAttr | None = None,
 ) -> ContractOp:
-    """The contraction of factors that lie elsewhere, with its own body or into `sums`."""
+    """The contraction of factors that lie elsewhere, with its own body or into `sums`.
+
+    `extents` are those of words of factors, `precision` that of the copies.
+    """
+    extents = extents or op.extents
     factors = Block(arg_types=types).args
     if sums is not None:
         body = Block(arg_types=[op.accumulator_type])
@@ -324,24 +333,26 @@ def _product(
         buffers = Block(arg_types=[sums.type]).args
         written = [sums.output]
         return ContractOp(
-            op.extents,
+            extents,
             factors,
             accesses,
             written,
             body,
             buffers=buffers,
             roles=op.roles,
+            precision=precision,
         )
     others, buffers = _epilogue_operands(op)
     written = [Output(memory_type(o.type), o.access) for o in op.output_list]
     return ContractOp(
-        op.extents,
+        extents,
         [*factors, *others],
         [*accesses, *op.input_accesses[2:]],
         written,
         op.body.clone(),
         buffers=buffers,
         roles=op.roles,
+        precision=precision,
     )
 
 
@@ -388,10 +399,29 @@ def _wrapper(
 
     handed_on = [f"ptr {pointer(place)}" for place in (*step.operands, reserved)]
     arguments = ", ".join([*handed_on, "ptr %error", "i64 %begin", "i64 %end"])
-    f.call("void", f"@{symbol}", arguments)
+    if step.flushes:
+        _call_flushing(f, symbol, arguments)
+    else:
+        f.call("void", f"@{symbol}", arguments)
     f.ret()
     head = f"{parameters(op)}, i64 %begin, i64 %end"
     return f.define(name, head, target.attributes, linkage="")
+
+
+# The bit of MXCSR by which x86 makes subnormal results zeros of their sign.
+_FLUSHES = 0x8000
+
+
+def _call_flushing(f: FunctionWriter, symbol: str, arguments: str) -> None:
+    """A call in which subnormal results are zeros; inlined it might move out of that."""
+    place = f.allocate("i32", 2, 4, "mxcsr")
+    changed = f.element("i32", place, 1)
+    f.line(f"call void @llvm.x86.sse.stmxcsr(ptr {place})")
+    own = f.load("i32", 1, place)
+    f.store("i32", 1, changed, f.binary("or", "i32", 1, own, str(_FLUSHES)))
+    f.line(f"call void @llvm.x86.sse.ldmxcsr(ptr {changed})")
+    f.line(f"call void @{symbol}({arguments}) noinline")
+    f.line(f"call void @llvm.x86.sse.ldmxcsr(ptr {place})")
 
 
 def parameters(op: LoopOp) -> str:

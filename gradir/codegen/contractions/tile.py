@@ -10,8 +10,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
+from gradir.codegen.contractions.chains import add_flushed, add_pairs
 from gradir.codegen.contractions.operands import Source, load_vector, load_vectors
-from gradir.codegen.contractions.product_plan import Vector, placed
+from gradir.codegen.contractions.product_plan import Chain, Vector, placed
 from gradir.codegen.contractions.squares import block_lanes, load_transposed_blocks
 from gradir.codegen.text.functions import is_number
 from gradir.codegen.text.kinds import llvm_type
@@ -41,6 +42,7 @@ class KLoop:
 class Tile:
     """`height` rows of the given vectors. `fused` says that the target has fma instructions.
 
+    `chain` is the product's; `flushes` says that code makes its subnormal sums zeros.
     `is_nested` says that k stands for several dimensions; `registers` are the target's vectors.
     """
 
@@ -50,6 +52,8 @@ class Tile:
     fused: bool = True
     is_nested: bool = False
     registers: int = 16
+    chain: Chain = ""
+    flushes: bool = False
 
     @property
     def width(self) -> int:
@@ -183,6 +187,10 @@ class Tile:
 
     def _fma(self, f: FunctionWriter, vector: Vector, left: str, right: str, total: str) -> str:
         kind, lanes = self.accumulator, vector.lanes
-        if self.fused:
+        if self.chain == "pairs":
+            return add_pairs(f, lanes, left, right, total)
+        if self.flushes:
+            return add_flushed(f, lanes, left, right, total)
+        if self.fused or self.chain == "rounded":
             return f.intrinsic("fma", kind, lanes, left, right, total)
         return f.binary("fadd", kind, lanes, f.binary("fmul", kind, lanes, left, right), total)

@@ -90,6 +90,7 @@ def _attach(op: LoopOp, size: int) -> None:
     new = type(op)(
         op.extents, op.inputs, op.input_accesses, op.output_list, op.detach_region(op.body),
         op.input_pads, op.outputs, op.starting_outputs, scratch, op.roles,
+        op.precision,
     )  # fmt: skip
     new.attributes |= op.attributes
     insert_before(new, op)

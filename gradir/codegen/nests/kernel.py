@@ -12,6 +12,7 @@ several passes, and each computes the body again.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from xdsl.ir import SSAValue
@@ -114,5 +115,5 @@ def _in_place(op: NestOp) -> frozenset[str]:
 
 def _shared(op: NestOp) -> set[SSAValue]:
     """Buffers that the op writes and names more than once."""
-    values = [*op.inputs, *op.outputs]
-    return {value for value in op.outputs if sum(v is value for v in values) > 1}
+    named = Counter((*op.inputs, *op.outputs))
+    return {value for value in op.outputs if named[value] > 1}

@@ -145,14 +145,15 @@ class NestPlanner:
         if 0 in self.bounds:
             self._no_iterations(writes)
             return self.result
-        plain = [w for w in writes if w.combiner == "none" and not w.symbols]
-        scattered = [w for w in writes if w not in plain and self.reduced_by(w) is None]
+        plain: list[LinearWrite] = []
         groups: dict[frozenset[int], list[LinearWrite]] = {}
         for w in writes:
-            if w not in plain and w not in scattered:
-                groups.setdefault(cast(frozenset[int], self.reduced_by(w)), []).append(w)
-        for w in scattered:
-            self._scatter(w)
+            if w.combiner == "none" and not w.symbols:
+                plain.append(w)
+            elif (reduced := self.reduced_by(w)) is None:
+                self._scatter(w)
+            else:
+                groups.setdefault(reduced, []).append(w)
         for w in (w for group in groups.values() for w in group):
             if not w.starts and not self._is_whole(w):
                 self._fill(w, prod(self.shapes[w.position]))
@@ -176,6 +177,8 @@ class NestPlanner:
         op = self.op
         writes: list[LinearWrite] = []
         position = len(op.output_types)
+        # on tensors there are no buffers yet
+        names = _first_numbers(op.outputs) or range(position)
         rows = zip(op.output_types, op.output_accesses, op.output_combiners, strict=True)
         for k, (type_, access, combiner) in enumerate(rows):
             steps, offset = access.strides(self.shapes[k])
@@ -184,7 +187,7 @@ class NestPlanner:
             position += len(symbols)
             writes.append(
                 LinearWrite(
-                    pointer=f"%out{_first_of(op.outputs, k)}",
+                    pointer=f"%out{names[k]}",
                     kind=element_kind(cast(ShapedType, type_)),
                     value_kind=kind_of(op.yielded[k].type),
                     offset=Linear(steps, offset),
@@ -393,6 +396,7 @@ class NestPlanner:
             self._fill(w, prod(self.shapes[w.position]))
 
 
-def _first_of(buffers: Sequence[SSAValue], number: int) -> int:
-    """The first number of a buffer that may be named more than once."""
-    return next((k for k, each in enumerate(buffers) if each is buffers[number]), number)
+def _first_numbers(buffers: Sequence[SSAValue]) -> list[int]:
+    """Of each buffer, which may be named more than once, its first number."""
+    first: dict[SSAValue, int] = {}
+    return [first.setdefault(each, k) for k, each in enumerate(buffers)]

@@ -62,6 +62,8 @@ class MachineTarget:
     fma: bool = True
     converts_half: bool = True  # f16 from and to f32 is an instruction
     rounds: bool = True  # rounding to a whole number is an instruction
+    multiplies_pairs: bool = False  # sums of products of two pairs of bf16 are an instruction
+    flushes: bool = False  # x86's mode in which results that are subnormal when rounded are zeros
     level: str = HOST
     lacking: tuple[str, ...] = ()
     triple: str | None = None
@@ -127,6 +129,8 @@ def _target(level: str, vector_bytes: int | None) -> MachineTarget:
         fma=bool(has.get("fma")) or arm,
         converts_half=bool(has.get("f16c")) or arm,
         rounds=bool(has.get("sse4.1")) or arm,
+        flushes=bool(has.get("sse2")),
+        multiplies_pairs=width == 64 and bool(has.get("avx512bf16")),
         level=level,
         lacking=() if level == HOST else _lacking(level, has),
         triple=f"{_AARCH64 if level == _AARCH64 else 'x86_64'}-unknown-linux-gnu"

@@ -20,7 +20,7 @@ TWO_OVER_PI = (
     *(0x3D0739F78A5292EA, 0x6BFB5FB11F8D5D08, 0x56033046FC7B6BAB, 0xF0CFBC209AF4361D),
 )
 
-ATTRIBUTES = "noinline cold nounwind memory(none)"
+ATTRIBUTES = "noinline optnone cold nounwind memory(none)"
 
 SCALAR = """\
 @gradir.two_over_pi = private unnamed_addr constant [{count} x i64] [{words}]
@@ -50,29 +50,48 @@ entry:
   %high = call i64 @llvm.fshl.i64(i64 %w0, i64 %w1, i64 %shift)
   %middle = call i64 @llvm.fshl.i64(i64 %w1, i64 %w2, i64 %shift)
   %low = call i64 @llvm.fshl.i64(i64 %w2, i64 %w3, i64 %shift)
-  %high.wide = zext i64 %high to i192
-  %middle.wide = zext i64 %middle to i192
-  %low.wide = zext i64 %low to i192
-  %high.placed = shl i192 %high.wide, 128
-  %middle.placed = shl i192 %middle.wide, 64
-  %window.high = or i192 %high.placed, %middle.placed
-  %window = or i192 %window.high, %low.wide
-  %m.wide = zext i64 %m to i192
-  %product = mul i192 %window, %m.wide
+  ; the product of the window and m in words, low to high; above 192 bits it is not needed
+  %low.wide = zext i64 %low to i128
+  %middle.wide = zext i64 %middle to i128
+  %m.wide = zext i64 %m to i128
+  %low.product = mul i128 %low.wide, %m.wide
+  %product.0 = trunc i128 %low.product to i64
+  %carried = lshr i128 %low.product, 64
+  %middle.product = mul i128 %middle.wide, %m.wide
+  %middle.sum = add i128 %middle.product, %carried
+  %product.1 = trunc i128 %middle.sum to i64
+  %carried.1 = lshr i128 %middle.sum, 64
+  %carried.word = trunc i128 %carried.1 to i64
+  %high.product = mul i64 %high, %m
+  %product.2 = add i64 %high.product, %carried.word
   ; the nearest quarter turn, and the signed rest in units of 2**-192 quarter turns
-  %rounded = add i192 %product, {half}
-  %turns.wide = lshr i192 %rounded, 190
-  %turns = trunc i192 %turns.wide to i64
-  %rest = shl i192 %product, 2
-  %below = icmp slt i192 %rest, 0
-  %size = call i192 @llvm.abs.i192(i192 %rest, i1 false)
-  %zeros.wide = call i192 @llvm.ctlz.i192(i192 %size, i1 false)
-  %normal = shl i192 %size, %zeros.wide
-  %head.wide = lshr i192 %normal, 139
-  %head = trunc i192 %head.wide to i64
-  %tail.wide = lshr i192 %normal, 86
-  %tail.low = trunc i192 %tail.wide to i64
-  %tail = and i64 %tail.low, 9007199254740991
+  %rounded = add i64 %product.2, {half}
+  %turns = lshr i64 %rounded, 62
+  %rest.2 = call i64 @llvm.fshl.i64(i64 %product.2, i64 %product.1, i64 2)
+  %rest.1 = call i64 @llvm.fshl.i64(i64 %product.1, i64 %product.0, i64 2)
+  %rest.0 = shl i64 %product.0, 2
+  %below = icmp slt i64 %rest.2, 0
+  ; its size: 0 - rest where that is below 0
+  %is.0 = icmp eq i64 %rest.0, 0
+  %rest.01 = or i64 %rest.0, %rest.1
+  %are.01 = icmp eq i64 %rest.01, 0
+  %opposite.0 = sub i64 0, %rest.0
+  %inverse.1 = xor i64 %rest.1, -1
+  %carry.1 = zext i1 %is.0 to i64
+  %opposite.1 = add i64 %inverse.1, %carry.1
+  %inverse.2 = xor i64 %rest.2, -1
+  %carry.2 = zext i1 %are.01 to i64
+  %opposite.2 = add i64 %inverse.2, %carry.2
+  %size.0 = select i1 %below, i64 %opposite.0, i64 %rest.0
+  %size.1 = select i1 %below, i64 %opposite.1, i64 %rest.1
+  %size.2 = select i1 %below, i64 %opposite.2, i64 %rest.2
+  ; its first 106 bits: 62 zeros at most are before them
+  %zeros = call i64 @llvm.ctlz.i64(i64 %size.2, i1 false)
+  %normal.2 = call i64 @llvm.fshl.i64(i64 %size.2, i64 %size.1, i64 %zeros)
+  %normal.1 = call i64 @llvm.fshl.i64(i64 %size.1, i64 %size.0, i64 %zeros)
+  %head = lshr i64 %normal.2, 11
+  %tail.long = call i64 @llvm.fshl.i64(i64 %normal.2, i64 %normal.1, i64 42)
+  %tail = and i64 %tail.long, 9007199254740991
   %head.float = uitofp i64 %head to double
   %tail.float = uitofp i64 %tail to double
   %tail.scaled = fmul double %tail.float, {tail_unit}
@@ -84,7 +103,6 @@ entry:
   %error.2 = call double @llvm.fma.f64(double %tail.scaled, double {half_pi}, double %error.1)
   %sum = fadd double %r, %error.2
   ; 2**(-53 - zeros)
-  %zeros = trunc i192 %zeros.wide to i64
   %exponent = sub i64 970, %zeros
   %scale.pattern = shl i64 %exponent, 52
   %scale = bitcast i64 %scale.pattern to double
@@ -103,28 +121,35 @@ entry:
 VECTOR = """\
 define internal {{ {floats}, {ints} }} {symbol}({floats} %x) {attributes} {{
 entry:
+  %xs = alloca {floats}
+  %rs = alloca {floats}
+  %qs = alloca {ints}
+  store {floats} %x, ptr %xs
   br label %lane
 
 lane:
   %i = phi i64 [ 0, %entry ], [ %i.next, %lane ]
-  %r = phi {floats} [ zeroinitializer, %entry ], [ %r.next, %lane ]
-  %q = phi {ints} [ zeroinitializer, %entry ], [ %q.next, %lane ]
-  %x.i = extractelement {floats} %x, i64 %i
+  %x.place = getelementptr {float}, ptr %xs, i64 %i
+  %r.place = getelementptr {float}, ptr %rs, i64 %i
+  %q.place = getelementptr {int}, ptr %qs, i64 %i
+  %x.i = load {float}, ptr %x.place
   {widen}
   %pair = call {{ double, i64 }} @gradir.reduce_huge.f64(double %x.wide)
   %r.wide = extractvalue {{ double, i64 }} %pair, 0
   %q.wide = extractvalue {{ double, i64 }} %pair, 1
   {narrow_float}
   {narrow_int}
-  %r.next = insertelement {floats} %r, {float} %r.i, i64 %i
-  %q.next = insertelement {ints} %q, {int} %q.i, i64 %i
+  store {float} %r.i, ptr %r.place
+  store {int} %q.i, ptr %q.place
   %i.next = add nuw nsw i64 %i, 1
   %done = icmp eq i64 %i.next, {lanes}
   br i1 %done, label %exit, label %lane
 
 exit:
-  %result.0 = insertvalue {{ {floats}, {ints} }} poison, {floats} %r.next, 0
-  %result = insertvalue {{ {floats}, {ints} }} %result.0, {ints} %q.next, 1
+  %r = load {floats}, ptr %rs
+  %q = load {ints}, ptr %qs
+  %result.0 = insertvalue {{ {floats}, {ints} }} poison, {floats} %r, 0
+  %result = insertvalue {{ {floats}, {ints} }} %result.0, {ints} %q, 1
   ret {{ {floats}, {ints} }} %result
 }}
 """
@@ -182,7 +207,7 @@ def scalar_definition() -> str:
         attributes=ATTRIBUTES,
         count=len(TWO_OVER_PI),
         words=", ".join(f"i64 {word}" for word in TWO_OVER_PI),
-        half=1 << 189,
+        half=1 << 61,
         tail_unit=literal("f64", 2.0**-53),
         half_pi=literal("f64", 1.5707963267948966),
         half_pi_low=literal("f64", 6.123233995736766e-17),

@@ -21,13 +21,14 @@ from gradir.frontends.tracing.tracing import element, lifted
 
 def scaled_dot_product_attention(
     q: Any, k: Any, v: Any, mask: Any = None, is_causal: bool = False, scale: float | None = None,
-    enable_gqa: bool = False,
+    enable_gqa: bool = False, precision: str | None = None,
 ) -> Tracer:  # fmt: skip
     """softmax(scale * q k^T + mask) v of q [..., H, L, E], k [..., H, S, E], v [..., H, S, Ev].
 
     Leading axes broadcast. mask: bools, true where a query attends to a key, or summands; it
     broadcasts to [..., L, S].
-    enable_gqa: k and v may have fewer heads H, a divisor of q's. The op is nn.attention.
+    enable_gqa: k and v may have fewer heads H, a divisor of q's. precision: that of the products,
+    as for gradir.numpy.matmul. The op is nn.attention.
     """
     q, k, v = floating(q), floating(k), floating(v)
     if enable_gqa:
@@ -44,7 +45,7 @@ def scaled_dot_product_attention(
     if not q.shape[:-2] == k.shape[:-2] == v.shape[:-2]:
         first = gnp.broadcast_shapes(*(x.shape[:-2] for x in (q, k, v)))
         q, k, v = (gnp.broadcast_to(x, (*first, *x.shape[-2:])) for x in (q, k, v))
-    settings = {"scale": scale, "causal": is_causal or None}
+    settings = {"scale": scale, "causal": is_causal or None, "precision": precision}
     return apply(AttentionOp, {"q": q, "k": k, "v": v, "mask": mask, **settings})
 
 

@@ -41,13 +41,13 @@ def _conv(dims: int) -> Callable[..., Any]:
 
     def conv(
         x: Any, weight: Any, bias: Any = None, stride: Any = None, padding: Any = None,
-        dilation: Any = None, groups: Any = None, layout: Any = None,
+        dilation: Any = None, groups: Any = None, layout: Any = None, precision: Any = None,
     ) -> Any:  # fmt: skip
         if isinstance(padding, str):
             padding = _named(f"nn.conv{dims}d", padding, weight, (stride, dilation, layout), dims)
         settings = {
             "weight": weight, "bias": bias, "stride": stride, "padding": padding,
-            "dilation": dilation, "groups": groups, "layout": layout,
+            "dilation": dilation, "groups": groups, "layout": layout, "precision": precision,
         }  # fmt: skip
         return _of_batch(_plain, dims, x, op, settings)
 
@@ -81,11 +81,12 @@ def _conv_transpose(dims: int) -> Callable[..., Any]:
     def conv_transpose(
         x: Any, weight: Any, bias: Any = None, stride: Any = None, padding: Any = None,
         dilation: Any = None, groups: Any = None, layout: Any = None, output_padding: Any = None,
+        precision: Any = None,
     ) -> Any:  # fmt: skip
         settings = {
             "weight": weight, "bias": bias, "stride": stride, "padding": padding,
             "dilation": dilation, "groups": groups, "layout": layout,
-            "output_padding": output_padding,
+            "output_padding": output_padding, "precision": precision,
         }  # fmt: skip
         wide = output_padding is not None and _exceeds(name, dims, settings)
         return _of_batch(_widened if wide else _plain, dims, x, op, settings)

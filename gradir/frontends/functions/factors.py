@@ -27,6 +27,7 @@ from gradir.frontends.functions.views import (
     moveaxis,
     reshape,
 )
+from gradir.frontends.tracing.default_precision import in_own_precision
 from gradir.frontends.tracing.default_types import default_element
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracer import Tracer
@@ -182,6 +183,7 @@ def _zeros(like: Any, rows: int, columns: int) -> Any:
     return broadcast_to(converted(0, element(like)), [*like.shape[:-2], rows, columns])
 
 
+@in_own_precision
 def _completed(a: Any, q: Any) -> Any:
     """q, the columns of LAPACK's reflections for a tall matrix, and those that they put after it.
 
@@ -252,6 +254,7 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
     return op.sum(converted(op.greater(s, tol), default_element(int)), axis=[s.ndim - 1])
 
 
+@in_own_precision
 def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Tracer, Tracer, Tracer, Tracer]:
     """(x, residuals, rank, s): x of the least norm among those that minimize |a x - b|.
 

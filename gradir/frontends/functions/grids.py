@@ -14,6 +14,7 @@ from gradir.frontends.functions.arguments import floating, number, one_of
 from gradir.frontends.functions.interpolation import cubic_weights
 from gradir.frontends.functions.promotion import converted, result_element
 from gradir.frontends.functions.wide import wide
+from gradir.frontends.tracing.default_precision import in_own_precision
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import element, lifted
@@ -24,6 +25,7 @@ _PADDINGS = ("zeros", "border", "reflection")
 _FAR = 2.0**30
 
 
+@in_own_precision
 def affine_grid(theta: Any, size: Sequence[int], align_corners: bool = False) -> Tracer:
     """The grid of grid_sample that affine maps make: [N, H, W, 2] of theta [N, 2, 3] and `size`
     [N, C, H, W], or [N, D, H, W, 3] of [N, 3, 4] and [N, C, D, H, W].

@@ -21,8 +21,10 @@ from gradir.dialects.array.data_dependent import DataDependentOp
 from gradir.dialects.base.attributes import Plain
 from gradir.dialects.base.extents import Extent, is_extent
 from gradir.dialects.base.interfaces import TensorOp
+from gradir.dialects.base.precision import PRECISION
 from gradir.dialects.building.kinds import ElementwiseOp
 from gradir.frontends.functions.promotion import Common, broadcast, converted, unified
+from gradir.frontends.tracing.default_precision import precision_for
 from gradir.frontends.tracing.source_locations import public, refusal
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import current, element, emit, is_number, lifted
@@ -116,6 +118,8 @@ def apply_all(
         sizes.append(len(found))
     operands, common = prepared(op, values)
     attributes = {k: static(op, k, v) for k, v in arguments.items() if k in op.ATTRIBUTES}
+    if PRECISION in op.ATTRIBUTES and operands and attributes.get(PRECISION) is None:
+        attributes[PRECISION] = precision_for(op.name, element(operands[0]))
     if SEGMENTS in op.ATTRIBUTES and sizes != sorted(sizes, reverse=True):
         attributes[SEGMENTS] = cast(Attribute, DenseArrayBase.from_list(i32, sizes))
     results = emit(op, *operands, types=types, **attributes)

@@ -20,6 +20,7 @@ from gradir.frontends.functions.views import (
     broadcast_to,
     moveaxis,
 )
+from gradir.frontends.tracing.default_precision import in_own_precision
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import element, lifted
@@ -92,6 +93,7 @@ def _of_places(x: Tracer, widths: Any, mode: str, kind: str) -> Tracer:
     return x
 
 
+@in_own_precision
 def _reflected_oddly(x: Tracer, axis: int, widths: tuple[int, int], mode: str) -> Tracer:
     """2 * edge - the mirrored element: a linear function, whose matrix NumPy has."""
     rows = np.eye(x.shape[axis])

@@ -18,6 +18,7 @@ from gradir.frontends.functions.views import (
     reshape,
     transpose,
 )
+from gradir.frontends.tracing.default_precision import in_own_precision
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import element, lifted
@@ -153,6 +154,7 @@ def polyfit(
     return made, _covariance(powers / scale, scale, squares, cov, values.ndim)
 
 
+@in_own_precision
 def _covariance(powers: Any, scale: Any, squares: Any, cov: Any, rank: int) -> Any:
     """The covariance of coefficients; for each of several polynomials along a last axis."""
     m, n = powers.shape

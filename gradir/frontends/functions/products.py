@@ -39,27 +39,27 @@ def _pair(a: Any, b: Any) -> tuple[Any, Any]:
     return lifted(a), lifted(b)
 
 
-def dot(a: Any, b: Any, out: None = None) -> Tracer:
+def dot(a: Any, b: Any, out: None = None, *, precision: str | None = None) -> Tracer:
     """Products summed over the last axis of a and the last but one of b."""
     x, y = _pair(a, b)
     if not x.ndim or not y.ndim:
         return x * y
-    return tensordot(x, y, ([x.ndim - 1], [y.ndim - 2 if y.ndim > 1 else 0]))
+    return tensordot(x, y, ([x.ndim - 1], [y.ndim - 2 if y.ndim > 1 else 0]), precision)
 
 
-def inner(a: Any, b: Any) -> Tracer:
+def inner(a: Any, b: Any, *, precision: str | None = None) -> Tracer:
     """Products summed over the last axes."""
     x, y = _pair(a, b)
     if not x.ndim or not y.ndim:
         return x * y
-    return tensordot(x, y, ([x.ndim - 1], [y.ndim - 1]))
+    return tensordot(x, y, ([x.ndim - 1], [y.ndim - 1]), precision)
 
 
-def vdot(a: Any, b: Any) -> Tracer:
+def vdot(a: Any, b: Any, *, precision: str | None = None) -> Tracer:
     """The sum of products of all elements in row-major order; a is conjugated."""
     x, y = _pair(a, b)
     x = conjugate(x)
-    return tensordot(reshape(x, -1), reshape(y, -1), 1)
+    return tensordot(reshape(x, -1), reshape(y, -1), 1, precision)
 
 
 def outer(a: Any, b: Any, out: None = None) -> Tracer:
@@ -126,14 +126,16 @@ def _components(x: Any) -> list[Any]:
     return [*parts, None] if len(parts) == 2 else parts
 
 
-def einsum(*operands: Any, out: None = None, optimize: Any = False) -> Tracer:
+def einsum(
+    *operands: Any, out: None = None, optimize: Any = False, precision: str | None = None
+) -> Tracer:
     """The sum of products by an equation such as "ij,jk->ik", or by lists of axes.
 
     `optimize` is taken and has no effect: the compiler chooses the order. vjp: einsums of ct
     """
     del optimize
     equation, arrays = _equation(operands)
-    return _einsum(equation, *arrays)
+    return _einsum(equation, *arrays, precision=precision)
 
 
 def _equation(operands: Sequence[Any]) -> tuple[str, list[Any]]:

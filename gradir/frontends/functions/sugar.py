@@ -151,17 +151,22 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Tracer:
 
 
 @public
-def einsum(equation: str, *xs: Any) -> Tracer:
+def einsum(equation: str, *xs: Any, precision: str | None = None) -> Tracer:
     """The sum of products by an equation such as "ij,jk->ik".   vjp: einsums of ct"""
-    return apply(EinsumOp, {"xs": xs, "equation": equation})
+    return apply(EinsumOp, {"xs": xs, "equation": equation, "precision": precision})
 
 
 @public
-def tensordot(lhs: Any, rhs: Any, axes: int | Sequence[int | Sequence[int]] = 2) -> Tracer:
+def tensordot(
+    lhs: Any,
+    rhs: Any,
+    axes: int | Sequence[int | Sequence[int]] = 2,
+    precision: str | None = None,
+) -> Tracer:
     """Products summed over axes of both: the last and first `axes`, or one or several for each."""
     left, right = lifted(lhs), lifted(rhs)
     lefts, rights = _pairs(axes, left, right)
-    summed = {"lhs_contract": lefts, "rhs_contract": rights}
+    summed = {"lhs_contract": lefts, "rhs_contract": rights, "precision": precision}
     unpaired = {"lhs_batch": (), "rhs_batch": ()}
     return apply(DotGeneralOp, {"lhs": left, "rhs": right, **unpaired, **summed})
 

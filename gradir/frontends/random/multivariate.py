@@ -24,12 +24,14 @@ from gradir.frontends.random.draws import (
 )
 from gradir.frontends.random.gammas import log_gammas
 from gradir.frontends.random.keys import derived
+from gradir.frontends.tracing.default_precision import in_own_precision
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.spec import as_shape
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import lifted
 
 
+@in_own_precision
 def multivariate_normal(
     key: Any, mean: Any, cov: Any, shape: Any = None, dtype: Any = None, method: str = "cholesky"
 ) -> Tracer:

@@ -12,6 +12,7 @@ from gradir.frontends.functions.factors import adjoint
 from gradir.frontends.functions.missing_names import missing
 from gradir.frontends.scipy import banded, lu_factors, matrix_exponential, matrix_roots
 from gradir.frontends.scipy.names import published
+from gradir.frontends.tracing.default_precision import in_own_precision
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import lifted
@@ -192,6 +193,7 @@ def hankel(c: Any, r: Any = None) -> Tracer:
     return every[gnp.arange(column.shape[0])[:, None] + gnp.arange(row.shape[0])]
 
 
+@in_own_precision
 def polar(a: Any, side: str = "right") -> tuple[Tracer, Tracer]:
     """u with orthonormal columns or rows, and p Hermitian, a = u p; or with side "left" a = p u."""
     one_of(side, "polar: side", ("right", "left"))

@@ -11,6 +11,7 @@ from typing import Any
 import gradir.frontends.functions.numpy as gnp
 from gradir.frontends.functions.arguments import floating
 from gradir.frontends.scipy.calls import anywhere
+from gradir.frontends.tracing.default_precision import in_own_precision
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.transforms.flow import fori_loop
@@ -43,6 +44,7 @@ def expm(A: Any) -> Tracer:
     return rows.reshape(x.shape)
 
 
+@in_own_precision
 def _one(x: Any) -> Any:
     n = x.shape[0]
     if n == 0:

@@ -14,6 +14,7 @@ from gradir.frontends.functions.factors import adjoint
 from gradir.frontends.functions.op_functions import apply
 from gradir.frontends.functions.parts import is_complex_array
 from gradir.frontends.scipy.calls import anywhere
+from gradir.frontends.tracing.default_precision import in_own_precision
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.transforms.branches import cond
 from gradir.frontends.transforms.custom_derivatives import custom_jvp
@@ -107,6 +108,7 @@ def _root_jvp(primals: Any, tangents: Any) -> Any:
 _root.defjvp(_root_jvp)
 
 
+@in_own_precision
 def sqrtm(A: Any) -> Any:
     """The principal square root of matrices [.., n, n] without eigenvalues on the negative axis.
 

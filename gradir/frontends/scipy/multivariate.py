@@ -23,6 +23,7 @@ from gradir.frontends.functions.views import (
 )
 from gradir.frontends.scipy.distributions import Distribution
 from gradir.frontends.scipy.entropies import xlogy
+from gradir.frontends.tracing.default_precision import in_own_precision
 from gradir.frontends.tracing.eager import eager
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracing import element, lifted
@@ -75,6 +76,7 @@ def _pseudo_determinant(spread: Any) -> tuple[Any, Any, Any]:
     return bound, sum(converted(is_there, element(spread))), sum(logarithms)
 
 
+@in_own_precision
 def _singular(spread: Any, columns: Any) -> tuple[Any, Any, Any]:
     """Squares of columns by the pseudoinverse, the logarithm of the factor, and who is outside."""
     bound, rank, logarithm = _pseudo_determinant(spread)

@@ -12,6 +12,7 @@ from gradir.frontends.functions.missing_names import missing
 from gradir.frontends.scipy import spectral
 from gradir.frontends.scipy.calls import anywhere
 from gradir.frontends.scipy.names import published
+from gradir.frontends.tracing.default_precision import in_own_precision
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import element, lifted
@@ -86,6 +87,7 @@ def _summed_2d(
     return whole[tuple(slice(s, s + n) for s, n in zip(starts, x.shape, strict=True))]
 
 
+@in_own_precision
 def lfilter(b: Any, a: Any, x: Any, axis: int = -1) -> Tracer:
     """y with a[0] y[n] = the sum of b[k] x[n - k] less that of a[k] y[n - k] for k > 0.
 

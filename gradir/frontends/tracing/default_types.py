@@ -1,6 +1,7 @@
-"""The element types that Python's numbers have where no array beside them says.
+"""What holds where nothing beside it says: types of Python's numbers, the precision of products.
 
-The default floating type is float64, NumPy's; `gradir.default_dtype` sets another.
+The default floating type is float64, NumPy's; `gradir.default_dtype` sets another. Products have
+the precision of their types; `gradir.default_matmul_precision` sets another.
 """
 
 from __future__ import annotations
@@ -26,7 +27,31 @@ class _Contexts(local):
         self.entered: list[Attribute] = []
 
 
+class _Precisions(local):
+    def __init__(self) -> None:
+        self.entered: list[str | None] = []
+
+
 FLOATS = _Floats()
+PRECISIONS = _Precisions()
+
+
+def default_precision() -> str | None:
+    """The precision of products of float32 that are given none; None for that of their types."""
+    return PRECISIONS.entered[-1] if PRECISIONS.entered else None
+
+
+Defaults = tuple[Attribute, str | None]
+"""The default floating type, and the default precision of products."""
+
+
+def defaults() -> Defaults:
+    """What programs depend on besides their arguments."""
+    return default_element(float), default_precision()
+
+
+# The defaults that native calls know of.
+FIRST_DEFAULTS: Defaults = (f64, None)
 
 
 def default_element(kind: type) -> Attribute:

@@ -16,15 +16,15 @@ from math import isnan, prod
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
-from xdsl.dialects.builtin import f64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.traits import Pure
 
 from gradir.dialects.array.creation import numpy_dtype
 from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.base.lazy_function import lazy_function
+from gradir.dialects.base.precision import precision_of
 from gradir.dialects.base.shapes import AnyTensor, shape_of, tensor
-from gradir.frontends.tracing.default_types import default_element
+from gradir.frontends.tracing.default_types import FIRST_DEFAULTS, defaults
 from gradir.frontends.tracing.spec import element_named
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import Unwritten, running
@@ -56,8 +56,8 @@ def signature(args: Sequence[Any], kwargs: dict[str, Any], arrays: list[Array]) 
 
     None for arguments that may change without a sign: functions, objects of other libraries.
     """
-    element = default_element(float)
-    key: list[Any] = [None if element is f64 else element]
+    found = defaults()
+    key: list[Any] = [None if found == FIRST_DEFAULTS else found]
     known = _add(args, key, arrays)
     if kwargs:
         key.append(tuple(kwargs))
@@ -194,7 +194,8 @@ def _dtype(type_: Attribute) -> np.dtype[Any]:
 def _meaning(op: TensorOp) -> Callable[..., Any]:
     """The NumPy meaning of an op, with halves computed as the interpreter computes them."""
     dtypes = [_dtype(value.type) for value in (*op.operands, *op.results)]
-    if all(d.kind in "iub" or (d.kind == "f" and d.itemsize > 2) for d in dtypes):
+    has_numbers = all(d.kind in "iub" or (d.kind == "f" and d.itemsize > 2) for d in dtypes)
+    if has_numbers and precision_of(op.attributes) is None:
         return settled(op).meaning()
     return lambda *arrays: tuple(values_of(op, arrays))
 

@@ -275,7 +275,8 @@ class Tracer:
     def named(self, name: str) -> None:
         """Name the SSA value, if it has no name and this one is valid."""
         if self._ssa.name_hint is None and name.isascii() and SSAValue.is_valid_name(name):
-            self._ssa.name_hint = name
+            # xDSL takes a number off the end: of `_0` nothing is left
+            self._ssa.name_hint = SSAValue.extract_valid_name(name) or None
 
     @property
     def name(self) -> str | None:

@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
 import numpy as np
-from xdsl.dialects.builtin import f64
-from xdsl.ir import Attribute
 
 from gradir.cache.memory import Store
 from gradir.forking import RenewedLock
-from gradir.frontends.tracing.default_types import default_element
+from gradir.frontends.tracing.default_types import FIRST_DEFAULTS, Defaults, defaults
 from gradir.frontends.tracing.draws import Draws
 from gradir.frontends.tracing.paths import Path
 from gradir.frontends.tracing.source_locations import at, place_of_user
@@ -35,8 +33,8 @@ TraceOf = Callable[[Sequence[Any], Mapping[str, Any]], Traced]
 """Gives the program for some arguments."""
 
 
-_Key = tuple[Tree, Attribute, tuple[Hashable, ...]]
-"""The kind of arguments: their nesting, the default dtype, and the kinds of leaves."""
+_Key = tuple[Tree, Defaults, tuple[Hashable, ...]]
+"""The kind of arguments: their nesting, the defaults, and the kinds of leaves."""
 
 
 class _Last(NamedTuple):
@@ -44,7 +42,7 @@ class _Last(NamedTuple):
 
     tree: Tree
     classes: tuple[type, ...]
-    floats: Attribute
+    defaults: Defaults
     program: Program
 
 
@@ -103,7 +101,7 @@ class Calls:
         The nesting is one object for one kind of arguments. A trace runs on `arguments()`.
         """
         classes, last = tuple(map(type, leaves)), self._last
-        if last is not None and out is None and (tree, classes, default_element(float)) == last[:3]:
+        if last is not None and out is None and (tree, classes, defaults()) == last[:3]:
             # most calls are like the one before, whose code checks shapes and dtypes itself
             results = last.program.call_native(leaves)
             if results is not None:
@@ -113,7 +111,7 @@ class Calls:
         require_not_donated(leaves, program.traced.names, program.name)
         if not is_general:
             return program(leaves, out), program.nesting
-        self._last = last = _Last(tree, classes, default_element(float), program)
+        self._last = last = _Last(tree, classes, defaults(), program)
         results = program(leaves, out)
         if out is None:
             self._learn(last)
@@ -126,15 +124,15 @@ class Calls:
         return self._found(leaves, tree, arguments)[0]
 
     def _learn(self, last: _Last) -> None:
-        """Make calls of this kind native; those with another default dtype are not."""
-        if last.floats == f64:
+        """Make calls of this kind native; those with other defaults are not."""
+        if last.defaults == FIRST_DEFAULTS:
             self.quick.learn(last.tree, last.classes, last.program)
 
     def _found(
         self, leaves: Sequence[Any], tree: Tree, arguments: Callable[[], Arguments]
     ) -> tuple[Program, bool]:
         """The program for some leaves, and whether it holds for all of their kind."""
-        key = tree, default_element(float), tuple(map(_kind_of, leaves))
+        key = tree, defaults(), tuple(map(_kind_of, leaves))
         kind = self._kinds.find(key) or self._kinds.find_or_make(key, _Kind)
         found = kind.find(leaves)
         if found is None:

@@ -22,6 +22,8 @@ from gradir.errors import ArgumentTypeError
 from gradir.frontends.functions.promotion import converted
 from gradir.frontends.tracing.callbacks import call_user
 from gradir.frontends.tracing.copying import as_called
+from gradir.frontends.tracing.default_precision import in_precision
+from gradir.frontends.tracing.default_types import default_precision
 from gradir.frontends.tracing.named_axes import Axes, axes, within
 from gradir.frontends.tracing.nodes import static_key
 from gradir.frontends.tracing.source_locations import at, location, named_options, public, refusal
@@ -99,6 +101,7 @@ class CustomFunction(Copied, ABC):
         """The function of the module for arguments of these types."""
         chosen = tuple((static_key(value), cast(Hashable, value)) for value in static)
         key = self, tree, tuple((v.ssa.type, v.weak) for v in values), chosen, axes()
+        key = *key, default_precision()
         try:
             known = key in trace.custom
         except TypeError:
@@ -112,7 +115,8 @@ class CustomFunction(Copied, ABC):
             trace.declarations.append(declared)
             types = [(v.ssa.type, v.weak) for v in values]
             place = location(), axes()
-            trace.rules[inner.name] = partial(self._rule, inner, types, static, place)
+            rule = partial(self._rule, inner, types, static, place)
+            trace.rules[inner.name] = in_precision(rule, default_precision())
         return trace.custom[key]
 
     def _rule(

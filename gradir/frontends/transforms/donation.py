@@ -218,7 +218,7 @@ def require_not_donated(leaves: Sequence[Any], names: Sequence[str], what: str) 
 
 def inputs_beside(taken: Taken, count: int) -> tuple[int, ...] | None:
     """The leaves, of `count`, whose memory no result takes; None for all."""
-    found = tuple(k for k in range(count) if k not in taken)
+    found = tuple(sorted({*range(count)} - {*taken}))
     return None if len(found) == count else found
 
 

@@ -9,6 +9,7 @@ from typing import Any, Generic, NoReturn, ParamSpec, TypeVar, cast
 from gradir.cache.memory import Store
 from gradir.errors import ArgumentTypeError, TraceError
 from gradir.frontends.tracing.callbacks import call_user
+from gradir.frontends.tracing.default_precision import checked_precision, in_precision
 from gradir.frontends.tracing.source_locations import called_from, named_options, public
 from gradir.frontends.tracing.still_values import with_still_objects
 from gradir.frontends.tracing.trace import (
@@ -38,10 +39,10 @@ class Jitted(Wrapped, Generic[P, R_co]):
     `lower(*args)` is the `Program` for such arguments, and `compiled(*args)` the same with its
     code: its `executable` has the plan and the code, its `module` is the program. `parts` are the
     transform that makes it and the arguments of that. Options of gradir.jit are `static` arguments,
-    names of extents in `shapes`, and `wait`. Options of other transforms are `reads_out`: the
-    function gets `out` too, and reads it; `knows_values`: Python code may ask for values of the
-    arguments, and the function is traced for each path that these take; `trace`: it makes the
-    programs.
+    names of extents in `shapes`, `wait`, and the `precision` of products. Options of other
+    transforms are `reads_out`: the function gets `out` too, and reads it; `knows_values`: Python
+    code may ask for values of the arguments, and the function is traced for each path that these
+    take; `trace`: it makes the programs.
     """
 
     def __init__(
@@ -57,17 +58,21 @@ class Jitted(Wrapped, Generic[P, R_co]):
         reads_out: bool = False,
         knows_values: bool = False,
         trace: TraceOf | None = None,
+        precision: str | None = None,
     ):
         if not callable(function):
             raise ArgumentTypeError(f"function: expected a Python function, got {function!r}")
         super().__init__(function, parts or (jit, (function, threads, donate_argnums)))
         self._function, self._static, self._shapes = function, static, shapes
         self._options = CallOptions(threads, wait, argument_numbers(donate_argnums), knows_values)
+        self._precision = precision
         self._takes_out = reads_out or "out" not in parameter_names(function)
         self._reads_out = reads_out
         self._named = None if shapes is None or static else NamedShapes(function, shapes)
         tracer = self._named.trace if self._named else self._trace
-        self._calls = Calls(function, trace or tracer, self._options)
+        trace = trace or tracer
+        trace = trace if precision is None else in_precision(trace, precision)
+        self._calls = Calls(function, trace, self._options)
         self._choices = Store[Hashable, Jitted[..., Any]]()
         self.quick = self._calls.quick
 
@@ -93,7 +98,10 @@ class Jitted(Wrapped, Generic[P, R_co]):
         out = self._out_of(kwargs)
         if out is not None and not self._reads_out:
             raise TraceError("jit: out is for arrays, and a traced function has none")
-        return call_user(self._parts[0].__name__, self._function, *args, **kwargs)
+        name, function = self._parts[0].__name__, self._function
+        if self._precision is not None:
+            function = in_precision(function, self._precision)
+        return call_user(name, function, *args, **kwargs)
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call that is not native as a whole."""
@@ -205,8 +213,9 @@ class Jitted(Wrapped, Generic[P, R_co]):
                 function, donated = static.function_of(static.choice(args, kwargs))
                 options = self._options
                 return Jitted(
-                    function, options.threads, donated, shapes=self._shapes, wait=options.wait
-                )
+                    function, options.threads, donated, shapes=self._shapes, wait=options.wait,
+                    precision=self._precision,
+                )  # fmt: skip
 
             found = self._choices.find_or_make(key, make)
         return found, rest, named
@@ -254,6 +263,7 @@ def jit(
     static_argnames: str | Sequence[str] = (),
     shapes: Any = None,
     wait: bool = False,
+    precision: str | None = None,
 ) -> Jitted[..., R]:
     """The function as native code: compiled at the first call with arguments of each kind.
 
@@ -281,13 +291,14 @@ def jit(
     is a dict by parameter names: a text such as `"n, 3"`, `"2*n + 1"` or `"n, ..."` (any extents
     may follow), a gradir.Spec, whose dtype is checked too, None for the shape of the call, or a
     nesting of these like the argument's. Code is made for each tuple of sizes.
+
+    `precision` is that of the function's products of float32, as gradir.default_matmul_precision
+    sets it: "bf16", or None for that of the call.
     """
     if not callable(function):
         raise ArgumentTypeError(f"function: expected a Python function, got {function!r}")
-    parts: Parts = (
-        jit,
-        (function, threads, donate_argnums, static_argnums, static_argnames, shapes, wait),
-    )
+    chosen = (static_argnums, static_argnames)
+    parts: Parts = (jit, (function, threads, donate_argnums, *chosen, shapes, wait, precision))
     static = None
     if static_argnums != () or static_argnames != ():
         donated = argument_numbers(donate_argnums)
@@ -297,5 +308,6 @@ def jit(
             shapes = dict(zip(ordered_names(function), cast(Sequence[Any], shapes), strict=False))
             shapes = {name: entry for name, entry in shapes.items() if entry is not None}
     return Jitted(
-        function, threads, donate_argnums, parts=parts, static=static, shapes=shapes, wait=wait
-    )
+        function, threads, donate_argnums, parts=parts, static=static, shapes=shapes, wait=wait,
+        precision=checked_precision(precision, "jit"),
+    )  # fmt: skip

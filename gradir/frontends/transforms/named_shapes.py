@@ -20,7 +20,7 @@ from gradir.compiler.dynamic import specialized
 from gradir.dialects.base.extent_values import Named, holds, values_of_shapes
 from gradir.dialects.base.extents import ExtentError, Size, is_extent
 from gradir.errors import ArgumentError, ArgumentTypeError, gradir_errors
-from gradir.frontends.tracing.default_types import default_element
+from gradir.frontends.tracing.default_types import defaults
 from gradir.frontends.tracing.source_locations import SOURCES, location
 from gradir.frontends.tracing.spec import Spec, as_shape, named_extents, spec_of, type_text
 from gradir.frontends.tracing.trace import Traced, argument_names, function_name, traced
@@ -132,7 +132,7 @@ class NamedShapes:
             leaf if w is None else _spec(leaf, w, f"{label}: {name}")
             for leaf, w, name in zip(call.leaves, call.wanted, call.names, strict=True)
         ]
-        key = call.tree, default_element(float), tuple(map(_kind, specs))
+        key = call.tree, defaults(), tuple(map(_kind, specs))
         args, kwargs = call.tree.build(specs)
         return self._traced.find_or_make(
             key, lambda: traced("jit", self._function, args, kwargs, orders=0)

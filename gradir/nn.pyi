@@ -113,8 +113,8 @@ def interpolate(x: Any = ..., size: Any = None, scale_factor: Any = None, mode: 
     """x [N, C, d...] with the spatial extents `size`, or floor(extent * scale_factor)."""
 def kl_div(x: Any = ..., target: Any = ..., reduction: Any = 'mean', log_target: Any = False, **kwargs: Any) -> Any:
     """target * (log(target) - x): x log probabilities, target probabilities, 0 where it is 0."""
-def l1_loss(x: Any = ..., target: Any = ..., reduction: Any = None, **kwargs: Any) -> Any:
-    """|x - target|.   vjp: ct * sign(x - target), so 0 where they are equal, and its negative"""
+def l1_loss(x: Any = ..., target: Any = ..., reduction: Any = 'mean', **kwargs: Any) -> Any:
+    """|x - target|; of complex numbers, of both or one, too.   vjp: that of abs"""
 def layer_norm(x: Any = ..., scale: Any = None, bias: Any = None, axes: Any = None, eps: Any = None, **kwargs: Any) -> Any:
     """scale * (x - mean) / sqrt(variance + eps) + bias over `axes = [-1]`; `eps = 1e-5`."""
 def leaky_relu(x: Any = ..., slope: Any = None, **kwargs: Any) -> Any:
@@ -212,7 +212,7 @@ def softplus(x: Any = ..., beta: Any = None, threshold: Any = None, **kwargs: An
 def softshrink(x: Any = ..., lambd: Any = ..., **kwargs: Any) -> Any:
     """x - lambd where x > lambd, x + lambd where x < -lambd, else 0; lambd >= 0; nan of nan."""
 def softsign(x: Any = ..., **kwargs: Any) -> Any:
-    """x / (1 + |x|).   vjp: ct / (1 + |x|) ** 2"""
+    """x / (1 + |x|).   vjp: ct / (1 + |x|) ** 2; of complex numbers that of the quotient"""
 def tanhshrink(x: Any = ..., **kwargs: Any) -> Any:
     """x - tanh(x).   vjp: ct * tanh(x) ** 2"""
 def threshold(x: Any = ..., threshold: Any = ..., value: Any = ..., **kwargs: Any) -> Any:

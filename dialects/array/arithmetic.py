@@ -11,6 +11,7 @@ from xdsl.irdl import irdl_op_definition
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.array.comparison import IsinfOp, LogicalAndOp, LogicalOrOp, WhereOp
+from gradir.dialects.array.complex_parts import real_part
 from gradir.dialects.array.elementwise import AbsOp, LogOp, SignOp, splat_of
 from gradir.dialects.base import extrema
 from gradir.dialects.base.attributes import Attributes, Types, number
@@ -147,19 +148,32 @@ class HypotOp(_FloatBinaryOp):
 class LogaddexpOp(_FloatBinaryOp):
     """log(exp(lhs) + exp(rhs)) without overflow.
 
+    Of complex numbers it is z + log1p(exp(w - z)), z the operand with the larger real part: the
+    imaginary part goes on beyond pi with that of z, as PyTorch has it.
     vjp: ct * exp(lhs - y), ct * exp(rhs - y); 0 where y is -inf
     """
 
     name = "array.logaddexp"
+    COMPLEX: ClassVar[bool] = True
     NUMPY: ClassVar[str] = "logaddexp"
 
     def vjp(self, ct: Value, y: Value, lhs: Value, rhs: Value) -> Cotangents:
         # not exp(lhs - y): y is rounded, which counts where it is large
-        stuck = LogicalAndOp.on(lhs.equal(rhs), IsinfOp.on(lhs))
+        left, right = real_part(lhs), real_part(rhs)
+        stuck = LogicalAndOp.on(left.equal(right), IsinfOp.on(left))
         lead = WhereOp.on(stuck, lhs.full(0), lhs - rhs)
         shares = slope(SoftplusSlopeOp, lead), slope(SoftplusSlopeOp, -lead)
-        empty = y.equal(-inf)
+        empty = real_part(y).equal(-inf)
         return [ct * WhereOp.on(empty, y.full(0), share) for share in shares]
+
+    def numpy(self, x: Any, y: Any) -> Any:
+        if not np.iscomplexobj(x):
+            return np.logaddexp(x, y)
+        is_first = x.real >= y.real
+        top, low = np.where(is_first, x, y), np.where(is_first, y, x)
+        with np.errstate(invalid="ignore"):
+            gap = np.where(np.isinf(top.real) & (top.real == low.real), 0, low - top)
+        return top + np.log1p(np.exp(gap))
 
     def body(self, x: Scalar, y: Scalar) -> Scalar:
         top, apart = b.maximum(x, y), b.absolute(x - y)

@@ -22,6 +22,7 @@ from gradir.dialects.base.shapes import (
     element_of,
     is_complex,
     is_float,
+    is_inexact,
     real_element,
     shape_of,
     tensor,
@@ -131,6 +132,13 @@ class Expm1Op(UnaryOp):
     def body(self, x: Scalar) -> Scalar:
         return b.expm1(x)
 
+    def numpy(self, x: Any) -> Any:
+        if not np.iscomplexobj(x):
+            return np.expm1(x)
+        # NumPy's has nan where exp is infinite or 0
+        is_plain = np.isfinite(x)
+        return np.where(is_plain, np.expm1(np.where(is_plain, x, 0)), np.exp(x) - 1)
+
 
 @irdl_op_definition
 class LogOp(UnaryOp):
@@ -206,7 +214,10 @@ class RsqrtOp(UnaryOp):
 
 @irdl_op_definition
 class SquareOp(UnaryOp):
-    """x * x.   vjp: ct * 2 * x"""
+    """x * x.   vjp: ct * 2 * x
+
+    Of an absolute value differentiation takes the square of what is inside: it is smooth at 0.
+    """
 
     name = "array.square"
     COMPLEX: ClassVar[bool] = True
@@ -216,8 +227,28 @@ class SquareOp(UnaryOp):
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
         return [ct * (2 * x)]
 
+    def apart(self) -> Callable[..., Value] | None:
+        return _square_of_length(self.x)
+
     def body(self, x: Scalar) -> Scalar:
         return x * x
+
+
+def _square_of_length(length: SSAValue) -> Callable[..., Value] | None:
+    """|x| ** 2 from x, for the op of |x|; None of other values."""
+    inner = length.owner
+    if not isinstance(inner, AbsOp) or not is_inexact(element_of(inner.x.type)):
+        return None
+
+    def apart(size: Value, *others: Value) -> Value:
+        from gradir.dialects.array.complex_parts import ImagOp, RealOp
+
+        x = size.emitter.value(inner.x)
+        if not is_complex(x.element):
+            return SquareOp.on(x)
+        return SquareOp.on(RealOp.on(x)) + SquareOp.on(ImagOp.on(x))
+
+    return apart
 
 
 @irdl_op_definition
@@ -380,7 +411,10 @@ class SubtractOp(BinaryOp):
 
 @irdl_op_definition
 class MultiplyOp(BinaryOp):
-    """lhs * rhs; integers wrap.   vjp: ct * rhs, ct * lhs"""
+    """lhs * rhs; integers wrap.   vjp: ct * rhs, ct * lhs
+
+    The square of an absolute value is differentiated as by array.square.
+    """
 
     name = "array.multiply"
     COMPLEX: ClassVar[bool] = True
@@ -388,6 +422,11 @@ class MultiplyOp(BinaryOp):
 
     def vjp(self, ct: Value, y: Value, lhs: Value, rhs: Value) -> Cotangents:
         return [ct * rhs, ct * lhs]
+
+    def apart(self) -> Callable[..., Value] | None:
+        left, right = self.lhs.owner, self.rhs.owner
+        is_square = isinstance(left, AbsOp) and isinstance(right, AbsOp) and left.x is right.x
+        return _square_of_length(self.lhs) if is_square else None
 
     def zero_operands(self) -> Sequence[SSAValue] | None:
         pairs = ((self.lhs, self.rhs), (self.rhs, self.lhs))

@@ -15,6 +15,7 @@ from xdsl.utils.exceptions import VerifyException
 from gradir.dialects.base.shapes import (
     DYNAMIC,
     AnyTensor,
+    is_complex,
     is_scalar,
     is_static,
     require_size,
@@ -61,7 +62,8 @@ class SlicesType(ParametrizedAttribute, TypeAttribute):
             raise VerifyException(
                 f"{self.name}: expected a static shape of rank 1 or more, got {self.dense}"
             )
-        if not is_scalar(self.dense.element_type):
+        element = self.dense.element_type
+        if not (is_scalar(element) or is_complex(element)):
             raise VerifyException(f"{self.name}: elements must be numbers, got {self.dense}")
         if isinstance(self.count, IntAttr) and self.count.data < 0:
             raise VerifyException(f"{self.name}: count must not be negative, got {self.rows}")

@@ -63,6 +63,7 @@ class SoftplusSlopeOp(SlopeOp):
     """
 
     name = "grad.softplus_slope"
+    COMPLEX: ClassVar[bool] = True
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
         return [ct * slope(SigmoidSlopeOp, x)]
@@ -88,8 +89,13 @@ def small_exp(x: Scalar) -> Scalar:
 
 def numpy_logistic(x: Any) -> Any:
     """1 / (1 + exp(-x)) of an array, without overflow."""
-    small = np.exp(-np.abs(x))
-    return np.where(x < 0, small, 1) / (1 + small)
+    small = _small_power(x)
+    return np.where(x.real < 0, small, 1) / (1 + small)
+
+
+def _small_power(x: Any) -> Any:
+    """exp(x) of an array where the real part is negative, else exp(-x)."""
+    return np.exp(np.where(x.real < 0, x, -x))
 
 
 @irdl_op_definition
@@ -97,6 +103,7 @@ class SigmoidSlopeOp(SlopeOp):
     """sigmoid(x) * sigmoid(-x), the derivative of sigmoid.   vjp: ct * -tanh(x / 2) * y"""
 
     name = "grad.sigmoid_slope"
+    COMPLEX: ClassVar[bool] = True
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
         return [ct * (-((x * 0.5).apply("tanh") * y))]
@@ -107,7 +114,7 @@ class SigmoidSlopeOp(SlopeOp):
         return power * share * share
 
     def numpy(self, x: Any) -> Any:
-        power = np.exp(-np.abs(x))
+        power = _small_power(x)
         share = 1 / (power + 1)
         return power * share * share
 

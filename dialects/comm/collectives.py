@@ -58,8 +58,10 @@ class AllReduceOp(CommOp):
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         found = super().infer_types(operands, attributes)
         flag(attributes, "ordered", False)
-        if text(attributes, "kind", "sum", KINDS) == "mean":
-            require_elements(operands[0], "float")
+        kind = text(attributes, "kind", "sum", KINDS)
+        if kind != "sum":
+            is_mean = kind == "mean"
+            require_elements(operands[0], "float" if is_mean else cls.DOMAIN, or_complex=is_mean)
         return found
 
     @property
@@ -228,7 +230,7 @@ class AllGatherOp(CommOp):
 
     @classmethod
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
-        require_elements(operands[0], cls.DOMAIN)
+        require_elements(operands[0], cls.DOMAIN, cls.COMPLEX)
         shape, axis = list(shape_of(operands[0])), axis_of(attributes, operands[0])
         shape[axis] = DYNAMIC if shape[axis] == DYNAMIC else shape[axis] * ranks_of(attributes)
         return [tensor(shape, element_of(operands[0]))]
@@ -262,7 +264,7 @@ class _PartOp(CommOp):
 
     @classmethod
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
-        require_elements(operands[0], cls.DOMAIN)
+        require_elements(operands[0], cls.DOMAIN, cls.COMPLEX)
         shape, axis = list(shape_of(operands[0])), axis_of(attributes, operands[0])
         ranks = ranks_of(attributes)
         if shape[axis] == DYNAMIC:

@@ -90,6 +90,7 @@ class CommOp(GroupOp):
 
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("ranks", "group")
     SAME_TYPE: ClassVar[bool] = True
+    COMPLEX: ClassVar[bool] = True
 
     x = operand_def()
     y = result_def()
@@ -98,7 +99,7 @@ class CommOp(GroupOp):
     @classmethod
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         ranks_of(attributes)
-        require_elements(operands[0], cls.DOMAIN)
+        require_elements(operands[0], cls.DOMAIN, cls.COMPLEX)
         return [operands[0]]
 
     def known_shapes(self) -> Iterable[tuple[SSAValue, Sequence[int]]]:

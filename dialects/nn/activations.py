@@ -20,6 +20,7 @@ from gradir.dialects.base import extrema
 from gradir.dialects.base.attributes import Attributes, Types, number, text
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
+from gradir.dialects.base.shapes import is_complex
 from gradir.dialects.base.value import Scalar, Value
 from gradir.dialects.building import body as b
 from gradir.dialects.building import points
@@ -67,12 +68,16 @@ class ReluOp(UnaryOp):
 class SigmoidOp(UnaryOp):
     """1 / (1 + exp(-x)), without overflow.   vjp: ct * y * (1 - y)
 
-    Differentiation reads it off a point (grad.sigmoid_point), as array.tanh.
+    Differentiation reads it off a point (grad.sigmoid_point), as array.tanh; of complex numbers,
+    which have none, the derivative is grad.sigmoid_slope of x.
     """
 
     name = "nn.sigmoid"
+    COMPLEX: ClassVar[bool] = True
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
+        if is_complex(x.element):
+            return [ct * slope(SigmoidSlopeOp, x)]
         return [ct * (y * (1 - y))]
 
     def apart(self) -> Callable[..., Value] | None:
@@ -82,7 +87,7 @@ class SigmoidOp(UnaryOp):
         return b.sigmoid(x)
 
     def numpy(self, x: Any) -> Any:
-        return points.sigmoid(x)
+        return numpy_logistic(x) if np.iscomplexobj(x) else points.sigmoid(x)
 
 
 class ActivationOp(UnaryOp):
@@ -101,6 +106,7 @@ class SiluOp(ActivationOp):
     """x * sigmoid(x), without overflow.   vjp: ct * (s + x * s'), s = sigmoid(x)"""
 
     name = "nn.silu"
+    COMPLEX: ClassVar[bool] = True
 
     def derivative(self, x: Value) -> Value:
         return slope(SoftplusSlopeOp, x) + x * slope(SigmoidSlopeOp, x)

@@ -32,6 +32,7 @@ class LinearOp(TensorOp):
     """
 
     name = "nn.linear"
+    COMPLEX: ClassVar[bool] = True
     SUMS_PRODUCTS: ClassVar[bool] = True
     ATTRIBUTES: ClassVar[tuple[str, ...]] = (PRECISION,)
 
@@ -44,7 +45,7 @@ class LinearOp(TensorOp):
     @classmethod
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         x, weight, *bias = operands
-        require_elements_agree(operands, "float")
+        require_elements_agree(operands, "float", cls.COMPLEX)
         require_precision(attributes, operands[:2])
         inputs = shape_of(x)[-1:]
         if len(shape_of(weight)) != 2 or not compatible(inputs, shape_of(weight)[1:]):

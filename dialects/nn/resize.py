@@ -59,6 +59,7 @@ class PixelShuffleOp(TensorOp):
     """
 
     name = "nn.pixel_shuffle"
+    COMPLEX: ClassVar[bool] = True
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("factor",)
 
     x = operand_def()

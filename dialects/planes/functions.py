@@ -31,6 +31,7 @@ from gradir.dialects.array.elementwise import (
 from gradir.dialects.array.transcendental import AsinhOp, CoshOp, SinhOp, TanOp
 from gradir.dialects.base.value import Value
 from gradir.dialects.building import slopes
+from gradir.dialects.nn import activations
 from gradir.dialects.planes import arithmetic as p
 from gradir.dialects.planes.arithmetic import OnPlanes, Planes
 
@@ -167,10 +168,13 @@ def tanh(z: Planes) -> Planes:
     real, imag = slope * length * sine / below, tangent / below
     turn = WhereOp.on(p.is_finite(y), SinOp.on(y) * CosOp.on(y), p.signed_like(y.full(0), y))
     decay = 4 * turn * ExpOp.on(-2 * AbsOp.on(x))
-    decay = WhereOp.on(p.both(p.is_finite(x), p.is_infinite(y)), y - y, decay)
+    decay = WhereOp.on(p.both(p.is_finite(x), p.is_not(p.is_finite(y))), y - y, decay)
     far = p.signed_like(x.full(1), x), decay
     near = WhereOp.on(x.equal(0), x, real), WhereOp.on(y.equal(0), y, imag)
-    return p.choose(is_large, far, near)
+    found = p.choose(is_large, far, near)
+    # with no angle, 0 and inf alone have a real part
+    has_none = p.both(p.is_not(p.is_finite(y)), p.both(p.is_finite(x), x.not_equal(0)))
+    return WhereOp.on(has_none, y - y, found[0]), found[1]
 
 
 def sin(z: Planes) -> Planes:
@@ -201,6 +205,7 @@ def asin(z: Planes) -> Planes:
     """The cuts are the real numbers outside of [-1, 1]."""
     less, more = _roots_beside_one(z)
     real = Atan2Op.on(z[0], p.multiply(less, more)[0])
+    real = WhereOp.on(_is_lost(z), z[0], real)
     imag = AsinhOp.on(p.multiply(p.conjugate(less), more)[1])
     at_infinity = Atan2Op.on(z[0], AbsOp.on(z[1])), p.signed_like(z[1].full(inf), z[1])
     return p.choose(_is_infinite(z), at_infinity, (real, imag))
@@ -210,10 +215,16 @@ def _is_infinite(z: Planes) -> Value:
     return p.either(p.is_infinite(z[0]), p.is_infinite(z[1]))
 
 
+def _is_lost(z: Planes) -> Value:
+    """Whether the real part is 0 and the imaginary one nan."""
+    return p.both(z[0].equal(0), p.is_nan(z[1]))
+
+
 def acos(z: Planes) -> Planes:
     """The cuts are the real numbers outside of [-1, 1]."""
     less, more = _roots_beside_one(z)
     real = 2 * Atan2Op.on(less[0], more[0])
+    real = WhereOp.on(_is_lost(z), real.full(pi / 2), real)
     imag = AsinhOp.on(p.multiply(p.conjugate(more), less)[1])
     at_infinity = Atan2Op.on(AbsOp.on(z[1]), z[0]), -p.signed_like(z[1].full(inf), z[1])
     return p.choose(_is_infinite(z), at_infinity, (real, imag))
@@ -225,6 +236,7 @@ def acosh(z: Planes) -> Planes:
     less, more = sqrt_((x - 1, y)), sqrt_((x + 1, y))
     real = AsinhOp.on(p.multiply(p.conjugate(less), more)[0])
     imag = 2 * Atan2Op.on(less[1], more[0])
+    imag = WhereOp.on(_is_lost(z), imag.full(pi / 2), imag)
     return p.choose(_is_infinite(z), (x.full(inf), Atan2Op.on(y, x)), (real, imag))
 
 
@@ -239,12 +251,15 @@ def atanh(z: Planes) -> Planes:
     x, y = z[0] * sign, -(z[1] * sign)
     gap, square_y = 1 - x, y * y
     real = 0.25 * Log1pOp.on(4 * x / (gap * gap + square_y))
+    real = WhereOp.on(_is_lost((x, y)), x, real)
     imag = 0.5 * Atan2Op.on(2 * y, gap * (1 + x) - square_y)
     # squares of large numbers would overflow
-    large = MaximumOp.on(AbsOp.on(x), AbsOp.on(y)) > (1e150 if x.element == f64 else 1e18)
+    edge = 1e150 if x.element == f64 else 1e18
+    large = p.either(AbsOp.on(x) > edge, AbsOp.on(y) > edge)
     far = p.reciprocal((WhereOp.on(large, x, x.full(1)), y))[0]
     far = WhereOp.on(_is_infinite((x, y)), far.full(0), far)
-    turn = p.signed_like(y.full(pi / 2), y)
+    turn = WhereOp.on(p.is_nan(y), y, p.signed_like(y.full(pi / 2), y))
+    turn = WhereOp.on(p.both(p.is_nan(x), p.is_finite(y)), x, turn)
     real, imag = p.choose(large, (far, turn), (real, imag))
     return real * sign, -(imag * sign)
 
@@ -252,6 +267,44 @@ def atanh(z: Planes) -> Planes:
 def atan(z: Planes) -> Planes:
     """atanh(i * z) / i."""
     return p.over_i(atanh(p.times_i(z)))
+
+
+# The logistic function and what is made of it.
+
+
+def _small_exp(z: Planes) -> tuple[Value, Planes]:
+    """Whether the real part is negative; exp(z) there, else exp(-z)."""
+    is_left = z[0] < 0
+    return is_left, exp(p.choose(is_left, z, p.negative(z)))
+
+
+def logistic(z: Planes) -> Planes:
+    """1 / (1 + exp(-z)), without overflow."""
+    is_left, small = _small_exp(z)
+    one = p.full(z[0], 1)
+    return p.divide(p.choose(is_left, small, one), p.add(one, small))
+
+
+def logistic_slope(z: Planes) -> Planes:
+    """logistic(z) * logistic(-z)."""
+    _, small = _small_exp(z)
+    one = p.full(z[0], 1)
+    share = p.divide(one, p.add(one, small))
+    return p.multiply(p.multiply(small, share), share)
+
+
+def silu(z: Planes) -> Planes:
+    """z * logistic(z)."""
+    return p.multiply(z, logistic(z))
+
+
+def logaddexp(z: Planes, w: Planes) -> Planes:
+    """log(exp(z) + exp(w)), with the imaginary part of the one whose real part is larger."""
+    is_first = z[0] >= w[0]
+    top, low = p.choose(is_first, z, w), p.choose(is_first, w, z)
+    is_stuck = p.both(p.is_infinite(top[0]), top[0].equal(low[0]))
+    gap = p.choose(is_stuck, p.full(z[0], 0), p.subtract(low, top))
+    return p.add(top, log1p(exp(gap)))
 
 
 # Powers and logarithms to other bases.
@@ -332,6 +385,10 @@ UNARY: Mapping[type[Operation], OnPlanes] = {
     t.AsinhOp: asinh,
     t.AcoshOp: acosh,
     t.AtanhOp: atanh,
+    activations.SigmoidOp: logistic,
+    activations.SiluOp: silu,
+    slopes.SoftplusSlopeOp: logistic,
+    slopes.SigmoidSlopeOp: logistic_slope,
     slopes.AtanSlopeOp: atan_slope,
     slopes.SquareComplementOp: square_complement,
 }

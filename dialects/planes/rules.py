@@ -32,7 +32,7 @@ from gradir.dialects.array import (
     triangles,
     triangular,
 )
-from gradir.dialects.array.arithmetic import PowOp
+from gradir.dialects.array.arithmetic import LogaddexpOp, PowOp
 from gradir.dialects.array.assembly import StackOp
 from gradir.dialects.array.contraction import MatmulOp
 from gradir.dialects.array.elementwise import splat_of
@@ -47,12 +47,14 @@ from gradir.dialects.base.shapes import element_of, is_complex_tensor, real_elem
 from gradir.dialects.base.value import Emitter, Value
 from gradir.dialects.building.gate import GateOp
 from gradir.dialects.building.pairs import Made, Operands, PairRule
+from gradir.dialects.comm import collectives, messages
 from gradir.dialects.grad import accumulation, grad, join, tape
 from gradir.dialects.grad.lapack import COMPLEX, called_on_planes
 from gradir.dialects.planes import arithmetic as p
 from gradir.dialects.planes import functions
 from gradir.dialects.planes.arithmetic import Planes, plane_type
 from gradir.dialects.planes.fourier import transform
+from gradir.dialects.spatial import convolution
 
 MOST_SQUARES = 64
 """Larger integer powers are by exponential and logarithm."""
@@ -107,6 +109,18 @@ def _bilinear(op: TensorOp, e: Emitter, operands: Operands) -> Made:
         return made[0]
 
     return p.product_by(times, *operands)
+
+
+def _convolution(op: convolution.ConvOp, e: Emitter, operands: Operands) -> Made:
+    """Convolutions of planes; each plane of the bias is added once."""
+
+    def plane(x: Value, weight: Value, bias: Sequence[Value]) -> Value:
+        return _same(op, e, [x, weight, *bias], dict(op.attributes))[0]
+
+    x, weight, *bias = operands
+    (to_real, to_imag) = ([each[k] for each in bias] for k in range(2))
+    real = plane(x[0], weight[0], to_real) - plane(x[1], weight[1], [])
+    return real, plane(x[0], weight[1], to_imag) + plane(x[1], weight[0], [])
 
 
 def _transform(op: FftOp, e: Emitter, operands: Operands) -> Made:
@@ -334,6 +348,8 @@ _LINEAR: tuple[type[Operation], ...] = (
     affine.AffineGatherOp, affine.AffineScatterAddOp,
     triangles.TrilOp, triangles.TriuOp, triangles.DiagonalOp, triangles.DiagonalBackwardOp,
     reductions.SumOp, cumulative.CumulativeSumOp, scans.ShiftOp,
+    collectives.AllReduceOp, collectives.ReduceOp, collectives.BroadcastOp, collectives.AllGatherOp,
+    collectives.ReduceScatterOp, messages.PermuteOp, messages.SendOp, messages.RecvOp,
     grad.AccumulateOp, grad.ZeroOp, grad.BarrierOp, grad.NoGradOp, grad.NameOp,
     grad.NegateGradientOp, grad.StartCheckpointOp, grad.EndCheckpointOp,
     grad.TakeAlongAxisBackwardOp, accumulation.AccumulateSliceOp, join.JoinOp,
@@ -347,8 +363,11 @@ _RULES: dict[type[Operation], PairRule] = {
     elementwise.DivideOp: _of_planes(p.divide),
     elementwise.AbsOp: _absolute,
     PowOp: _power,
+    LogaddexpOp: _of_planes(functions.logaddexp),
     MatmulOp: _bilinear,
     dot_general.DotGeneralOp: _bilinear,
+    **dict.fromkeys(convolution.CONV_OPS.values(), _convolution),
+    **dict.fromkeys(convolution.GRAD_OPS, _bilinear),
     statistics.ProdOp: _product_of_elements,
     FftOp: _transform,
     linear_systems.SolveOp: _solution,

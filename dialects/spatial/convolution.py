@@ -48,6 +48,7 @@ class ConvolutionOp(TensorOp, ABC):
     """The base of convolutions and their transposes."""
 
     ATTRIBUTES: ClassVar[tuple[str, ...]] = SETTINGS
+    COMPLEX: ClassVar[bool] = True
     SUMS_PRODUCTS: ClassVar[bool] = True
     # The number of spatial dimensions.
     DIMS: ClassVar[int]
@@ -106,7 +107,7 @@ class ConvLayerOp(ConvolutionOp, ABC):
 
     @classmethod
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
-        require_elements_agree(operands, "float")
+        require_elements_agree(operands, "float", cls.COMPLEX)
         require_precision(attributes, operands[:2])
         x, weight, *bias = operands
         form = window(attributes, cls.DIMS)
@@ -161,7 +162,8 @@ class InputBackwardOp(ConvolutionOp, ABC):
     y = result_def()
 
     def verify_types(self) -> None:
-        require_elements_agree([self.ct.type, self.weight.type, self.y.type], "float")
+        types = [self.ct.type, self.weight.type, self.y.type]
+        require_elements_agree(types, "float", self.COMPLEX)
         require_precision(self.attributes, [self.ct.type])
         require_shape(self.ct.type, self.window.convolved(self.y.type, self.weight.type), "ct")
 
@@ -206,7 +208,7 @@ class WeightBackwardOp(ConvolutionOp, ABC):
     y = result_def()
 
     def verify_types(self) -> None:
-        require_elements_agree([self.ct.type, self.x.type, self.y.type], "float")
+        require_elements_agree([self.ct.type, self.x.type, self.y.type], "float", self.COMPLEX)
         require_precision(self.attributes, [self.ct.type])
         require_shape(self.ct.type, self.window.convolved(self.x.type, self.y.type), "ct")
 

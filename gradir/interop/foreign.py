@@ -137,9 +137,7 @@ class Foreign(Wrapped, ABC):
 
     def _spec(self, array: Any, name: str) -> Spec:
         try:
-            made = Spec(array.shape, array.dtype)
-            require_no_complex(made)
-            return made
+            return Spec(array.shape, array.dtype)
         except ArgumentTypeError as error:
             raise refusal(f"wrap: {name}: {error}", ArgumentTypeError) from None
 
@@ -197,10 +195,11 @@ def require_between(
 
 
 def require_no_complex(spec: Spec) -> None:
-    """ArgumentTypeError for complex numbers, whose cotangents PyTorch conjugates."""
+    """ArgumentTypeError for complex numbers, which programs of other systems are not read with."""
     if spec.dtype.kind == "c":
         raise ArgumentTypeError(
-            f"dtype: expected real numbers, got {spec.dtype}: complex ones do not cross"
+            f"dtype: expected real numbers, got {spec.dtype}: programs with complex ones are not "
+            "read"
         )
 
 

@@ -19,7 +19,7 @@ from xdsl.ir import Attribute, SSAValue
 from gradir.api import Module
 from gradir.cache.memory import Store
 from gradir.dialects.array.creation import numpy_dtype
-from gradir.dialects.base.shapes import element_of, is_float, is_tensor, shape_of
+from gradir.dialects.base.shapes import element_of, is_inexact, is_tensor, shape_of
 from gradir.dialects.grad.tape import TapeType
 from gradir.frontends.tracing.source_locations import SOURCES
 from gradir.frontends.transforms.derivatives import vjp
@@ -43,8 +43,8 @@ class WrapOptions:
 class Differentiable(Program):
     """A function of a module as a program, and its derivatives as such programs.
 
-    `floating` are its floating arguments, `of` its floating results. `function` is what was traced,
-    as a function of the arguments that gives the results: for calls in other programs.
+    `floating` are its arguments of floats or complex numbers, `of` such results. `function` is what
+    was traced, as a function of the arguments that gives the results: for calls in other programs.
     """
 
     def __init__(
@@ -137,7 +137,7 @@ class DerivativeHalves:
 
 
 def _floating(types: Sequence[Attribute]) -> tuple[int, ...]:
-    return tuple(k for k, t in enumerate(types) if is_tensor(t) and is_float(element_of(t)))
+    return tuple(k for k, t in enumerate(types) if is_tensor(t) and is_inexact(element_of(t)))
 
 
 def _returned(function: FuncOp) -> Sequence[SSAValue]:

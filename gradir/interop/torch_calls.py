@@ -2,7 +2,8 @@
 
 Forward and backward are the compiled halves of gradir's derivative. Under create_graph the
 gradients are a call of another program, which computes them from the arguments, and is
-differentiated like the first.
+differentiated like the first. Cotangents of complex numbers are conjugated at this door, and
+gradients too: torch has the conjugates of ours. Of real ones `conj` is the tensor itself.
 """
 
 from __future__ import annotations
@@ -94,8 +95,9 @@ class GradirCallOnce(torch.autograd.Function):
         if halves.tapes:
             for place, tape in zip(halves.tapes, reversed(ctx.tapes), strict=True):
                 given.insert(place, tape)
-        given += [array_of_tensor(_dense(cotangents[k])) for k in program.of]
-        return [tensor_of_array(array) for array in halves.backward.run(given)]
+        given += [array_of_tensor(_dense(cotangents[k]).conj()) for k in program.of]
+        grads = map(tensor_of_array, halves.backward.run(given))
+        return [grad.conj().resolve_conj() for grad in grads]
 
     @staticmethod
     def backward(ctx: Any, *cotangents: Any) -> tuple[Any, ...]:
@@ -143,8 +145,9 @@ class GradirCall(GradirCallOnce):
         if not torch.is_grad_enabled():
             return _placed(call, GradirCallOnce.gradients(ctx, *cotangents))
         program = call.program
-        given = [*_arguments(ctx), *(_dense(cotangents[k]) for k in program.of)]
-        return _placed(call, run_program(GradirCall, program.transposed(call.wrt), given))
+        given = [*_arguments(ctx), *(_dense(cotangents[k]).conj() for k in program.of)]
+        grads = run_program(GradirCall, program.transposed(call.wrt), given)
+        return _placed(call, [grad.conj() for grad in grads])
 
 
 def _held(tensor: Any) -> Any:
@@ -212,9 +215,9 @@ def array_of_tensor(tensor: Any) -> Any:
             return tensor.contiguous().view(_int16).numpy().view(_BFLOAT16)
         return tensor.contiguous().numpy()
     except (TypeError, RuntimeError) as error:
-        if not tensor.is_neg() or not tensor.is_cpu:
+        if not (tensor.is_neg() or tensor.is_conj()) or not tensor.is_cpu:
             raise unread(tensor, error) from None
-        return array_of_tensor(tensor.resolve_neg())
+        return array_of_tensor(tensor.resolve_conj().resolve_neg())
 
 
 def unread(tensor: Any, error: Exception) -> ArgumentTypeError:

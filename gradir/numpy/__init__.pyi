@@ -504,7 +504,7 @@ def logical_xor(lhs: Any, rhs: Any, **kwargs: Any) -> Any:
     """One is true, not both (i1)."""
 def logspace(start: Any, stop: Any, num: Any = 50, endpoint: Any = True, base: Any = ..., dtype: Any = None, axis: Any = 0, **kwargs: Any) -> Any:
     """base to the powers of `linspace`."""
-def logsumexp(x: Any, axis: Any = None, keepdims: Any = None, **kwargs: Any) -> Any:
+def logsumexp(x: Any, axis: Any = None, keepdims: Any = False, **kwargs: Any) -> Any:
     """log(sum(exp(x))) without overflow; -inf of all -inf, and of no elements."""
 long: Any
 longlong: Any

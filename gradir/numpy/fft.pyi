@@ -7,7 +7,7 @@ def fft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None
     """The transform of n points along an axis, with exp(-2 pi i j k / n)."""
 def fft2(a: Any, s: Any = None, axes: Any = ..., norm: Any = None, out: Any = None, **kwargs: Any) -> Any:
     """`fft` along two axes."""
-def fftfreq(n: Any, d: Any = ..., device: Any = None, **kwargs: Any) -> Any:
+def fftfreq(n: Any, d: Any = ..., device: Any = None, *, dtype: Any = None, **kwargs: Any) -> Any:
     """The frequencies of `fft` of n samples at distances d."""
 def fftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None, **kwargs: Any) -> Any:
     """`fft` along several axes, by default all."""
@@ -35,7 +35,7 @@ def rfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = Non
     """The first n // 2 + 1 numbers of `fft` of real numbers."""
 def rfft2(a: Any, s: Any = None, axes: Any = ..., norm: Any = None, out: Any = None, **kwargs: Any) -> Any:
     """`rfftn` along two axes."""
-def rfftfreq(n: Any, d: Any = ..., device: Any = None, **kwargs: Any) -> Any:
+def rfftfreq(n: Any, d: Any = ..., device: Any = None, *, dtype: Any = None, **kwargs: Any) -> Any:
     """The frequencies of `rfft` of n samples at distances d."""
 def rfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None, **kwargs: Any) -> Any:
     """`rfft` along the last axis, `fft` along the others."""

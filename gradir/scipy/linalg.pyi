@@ -18,7 +18,7 @@ def cholesky_banded(ab: Any, lower: Any = False, **kwargs: Any) -> Any:
 def circulant(c: Any, **kwargs: Any) -> Any:
     """The matrix whose columns are c, each one place below the one before, around the end."""
 def det(a: Any, **kwargs: Any) -> Any:
-    """The determinant of matrices [.., n, n]."""
+    """The determinant of matrices [.., n, n], of their type; SciPy makes 64 bits of 32."""
 def eig(a: Any, **kwargs: Any) -> Any:
     """Eigenvalues and eigenvectors, columns of length 1, complex, of square matrices; see"""
 def eig_banded(a_band: Any, lower: Any = False, eigvals_only: Any = False, **kwargs: Any) -> Any:

@@ -10,7 +10,7 @@ memory.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import prod
 
 from xdsl.dialects import arith, memref
@@ -45,7 +45,8 @@ def _write_pieces(block: Block, stack: NestOp) -> None:
     axis = _stacked_axis(stack)
     if axis is None:
         return
-    writers = [_writer_of(value, stack) for value in stack.inputs]
+    piece = [*stack.extents[:axis], *stack.extents[axis + 1 :]]
+    writers = [_writer_of(value, stack, piece) for value in stack.inputs]
     found = [writer for writer in writers if writer is not None]
     if len(found) < len(writers) or not _may_move(block, stack, found):
         return
@@ -142,9 +143,9 @@ def _choice(op: NestOp, axis: int, index: int) -> int:
 # The nests of the pieces.
 
 
-def _writer_of(buffer: SSAValue, stack: NestOp) -> NestOp | None:
-    """The nest that makes all of a buffer that behind it only a stack reads; None where there is
-    none."""
+def _writer_of(buffer: SSAValue, stack: NestOp, extents: Sequence[int]) -> NestOp | None:
+    """The nest that makes all of a buffer that behind it only a stack reads, and no more than the
+    stack reads; None where there is none."""
     block = stack.parent
     if (
         block is None
@@ -166,6 +167,7 @@ def _writer_of(buffer: SSAValue, stack: NestOp) -> NestOp | None:
     places = [k for k, out in enumerate(writer.outputs) if out is buffer]
     is_whole = (
         len(places) == 1
+        and list(writer.extents) == list(extents)
         and writer.output_combiners[places[0]] == "none"
         and writer.output_accesses[places[0]].is_identity
         and places[0] not in writer.starting_outputs

@@ -17,7 +17,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
 from gradir.dialects.base.diagnostics import PassError
-from gradir.dialects.base.shapes import is_complex_tensor, is_tensor, shape_of
+from gradir.dialects.base.shapes import is_tensor, shape_of
 from gradir.passes.differentiate.selectors import Selector, Target, resolve_requested
 
 REQUESTS = ("write", "null", "add", "slices")
@@ -81,10 +81,4 @@ def _check(source: FuncOp, target: Target, request: str, mode: str) -> None:
     if request == "slices" and not (is_tensor(type_) and shape_of(type_)):
         raise PassError(
             f"req: slices needs a tensor of rows, got {type_} for {target.hint}", source
-        )
-    if request == "slices" and is_complex_tensor(type_):
-        raise PassError(
-            f"req: slices needs rows of real numbers, got {type_} for {target.hint}; ask for the "
-            "whole gradient, or make the rows of two real tensors by array.complex",
-            source,
         )

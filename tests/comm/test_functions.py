@@ -90,6 +90,61 @@ def test_messages() -> None:
     np.testing.assert_array_equal(second, X)
 
 
+def linear(z: Any) -> Any:
+    """The collectives that add or move elements, each result times another number."""
+    parts = [
+        comm.psum(z), comm.psum(z, ordered=True), comm.pmean(z), comm.all_gather(z, axis=1),
+        comm.psum_scatter(z, scatter_dimension=0, tiled=True), comm.ppermute(z, perm=[(0, 1)]),
+        comm.broadcast(z, root=1),
+    ]  # fmt: skip
+    return gnp.concat([gnp.reshape(part, (-1,)) * (k + 1) for k, part in enumerate(parts)])
+
+
+def loss_of_parts(x: Any, y: Any) -> Any:
+    return gnp.sum(linear(x) ** 2 + linear(y) ** 2)
+
+
+def complex_loss(z: Any) -> Any:
+    return gnp.sum(gnp.abs(linear(z)) ** 2)
+
+
+def gradients(loss: Any, args: list[Any]) -> list[Any]:
+    """On each rank, by the interpreter; `args` has the arguments of each."""
+    module = on_ranks(2, lambda rank: gradir.trace(loss, *args[0]))[0]
+    name = module.functions[0]
+    return [
+        found[1:]
+        for found in comm.run_ranks(module.gradient(name, mode="grad"), f"{name}_grad", args)
+    ]
+
+
+def test_complex_numbers() -> None:
+    """Both parts; the gradient of a real loss is d/dx - i d/dy. Native code: test_mpi.py."""
+    xs, ys = [np.cos(X + rank) for rank in range(2)], [np.sin(X * (rank + 2)) for rank in range(2)]
+    zs = [x + 1j * y for x, y in zip(xs, ys, strict=True)]
+    real, imag, both = (np.asarray(on_ranks(2, lambda k, a=a: linear(a[k]))) for a in (xs, ys, zs))
+    np.testing.assert_allclose(both, real + 1j * imag, 1e-13)
+    pairs = list(zip(xs, ys, strict=True))
+    of_pairs = gradients(loss_of_parts, pairs)
+    for [ours], (by_x, by_y) in zip(
+        gradients(complex_loss, [(z,) for z in zs]), of_pairs, strict=True
+    ):
+        np.testing.assert_allclose(ours, by_x - 1j * by_y, 1e-12)
+
+
+def test_complex_rows_are_ranks() -> None:
+    z = np.cos(np.arange(12.0)).reshape(2, 2, 3) * (1 + 0.5j) + 1j * np.arange(12.0).reshape(
+        2, 2, 3
+    )
+
+    def mapped(z: Any) -> Any:
+        return gradir.vmap(lambda row: comm.psum(row, "rows") * row, axis_name="rows")(z)
+
+    np.testing.assert_allclose(mapped(z), z.sum(0) * z, 1e-13)
+    np.testing.assert_allclose(gradir.jit(mapped)(z), z.sum(0) * z, 1e-13)
+    gradir.testing.check_grads(mapped, [z], order=2)
+
+
 def test_alone() -> None:
     assert comm.axis_size() == 1
     np.testing.assert_array_equal(comm.psum(X), X)

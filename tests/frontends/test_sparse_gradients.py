@@ -50,6 +50,36 @@ FUNCTIONS: dict[str, Any] = {
 }
 
 
+def in_a_complex_loop(table: Any, ids: Any) -> Any:
+    return gradir.fori_loop(0, 2, lambda i, total: total + squares(table[ids[i]]) * total, 1.0 + 0j)
+
+
+OF_COMPLEX = {n: f for n, f in FUNCTIONS.items() if n not in ("embedding", "loop", "not at all")}
+
+
+@pytest.mark.parametrize("name", [*OF_COMPLEX, "loop"])
+@pytest.mark.parametrize("dtype", ["complex128", "complex64"])
+def test_complex_rows(name: str, dtype: str) -> None:
+    """Native and interpreted, with equal indices."""
+    function = {**OF_COMPLEX, "loop": in_a_complex_loop}[name]
+    table = (TABLE + 1j * TABLE[::-1]).astype(dtype)
+
+    def loss(table: Any, ids: Any) -> Any:
+        return gnp.real(function(table, ids) * (1 + 0.3j))
+
+    wanted = gradir.grad(loss)(table, IDS)
+    found = gradir.grad(loss, sparse_argnums=0)(table, IDS)
+    module = gradir.trace(loss, table, IDS).gradient(
+        "loss", wrt=[0], mode="grad", req={0: "slices"}
+    )
+    _, interpreted = gradir.interpret(module, "loss_grad", table, IDS)
+    for slices in (found, interpreted):
+        assert isinstance(slices, RowSlices) and slices.dtype == dtype
+        close = 1e-11 if dtype == "complex128" else 1e-3
+        for each in (slices, slices.coalesce()):
+            np.testing.assert_allclose(each.densify(), wanted, close, close)
+
+
 @pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["f64", "f32"])
 def test_against_the_dense_gradient(name: str, dtype: Any):

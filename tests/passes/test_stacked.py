@@ -64,6 +64,25 @@ def test_pieces_that_are_read_elsewhere_stay() -> None:
     np.testing.assert_array_equal(product, pair(x, y)[0][::-1] * pair(x, y)[1])
 
 
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_pieces_of_which_a_part_is_stacked(axis: int) -> None:
+    """What the nests of the pieces make beyond the part is not written: not beyond the stack."""
+    x, y = RANDOM.random((4, 16)), RANDOM.random((4, 14))
+
+    def function(x: Any, y: Any) -> Any:
+        first, second = pair(x, gnp.pad(y, ((0, 0), (1, 1))))
+        return gnp.stack([first[:3, :13], second[:3, :13]], axis=axis)
+
+    wanted = np.stack([part[:3, :13] for part in pair(x, np.pad(y, ((0, 0), (1, 1))))], axis)
+    memory = np.full(2 * wanted.size, 7.25)
+    out = memory[39 : 39 + wanted.size].reshape(wanted.shape)
+    module = gradir.trace(function, x, y)
+    gradir.compile(module, "function")(x, y, out=(out,))
+    np.testing.assert_array_equal(out, wanted)
+    out[:] = 7.25
+    np.testing.assert_array_equal(memory, 7.25)
+
+
 def test_pieces_of_several_nests() -> None:
     x, y = RANDOM.random((30, 20)), RANDOM.random((20, 30))
 

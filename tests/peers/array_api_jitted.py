@@ -77,5 +77,6 @@ def _namespace(name: str, module: Any) -> ModuleType:
 
 
 _made = _namespace(__name__, gnp)
-setattr(_made, "linalg", _namespace(f"{__name__}.linalg", gnp.linalg))  # noqa: B010
+for _name in ("linalg", "fft"):
+    setattr(_made, _name, _namespace(f"{__name__}.{_name}", getattr(gnp, _name)))
 sys.modules[__name__] = _made

@@ -71,6 +71,16 @@ ABSENT = _listed(
 )
 """Ops without a mapping."""
 
+ABSENT_COMPLEX = _listed(
+    {
+        "exponents are integers, as NumPy's": "ldexp",
+        "torch's mean of squares, not of their absolute values, is no norm": (
+            "nn.functional.rms_norm"
+        ),
+    }
+)
+"""Ops without a meaning on complex numbers."""
+
 REFUSED = {
     "an axis of a number": r"axis must be in \[0, 0\)",
     "a negative eps": r"eps must be finite and not negative",

@@ -132,7 +132,7 @@ def _spans(u: Any, s: Any, v: Any) -> Any:
         if vectors.shape[-1] > count:
             rest = vectors[..., count:]
             still = gradir.no_grad if isinstance(rest, Tracer | np.ndarray) else torch.detach
-            parts.append(still(rest @ rest.mT))
+            parts.append(still(rest @ rest.mT.conj()))
     return parts
 
 

@@ -11,6 +11,8 @@ from complex_programs import UNARY, Array, numbers, reals
 
 import gradir
 import gradir.numpy as gnp
+from gradir import nn
+from gradir.scipy import special
 
 jax = pytest.importorskip("jax")
 jnp = jax.numpy
@@ -53,6 +55,41 @@ FUNCTIONS: list[tuple[str, Call, Sequence[Array]]] = [
     ("irfft", lambda xp, x: xp.fft.irfft(x), (numbers(4),)),
     ("hfft", lambda xp, x: xp.fft.hfft(x), (numbers(4),)),
 ]
+LAYERS: list[tuple[str, Call, Sequence[Array]]] = [
+    ("sigmoid", lambda xp, x: _nn(xp).sigmoid(x), (numbers(4, scale=3.0),)),
+    ("silu", lambda xp, x: _nn(xp).silu(x), (numbers(4, scale=3.0),)),
+    (
+        "softsign",
+        lambda xp, x: nn.softsign(x) if xp is gnp else jax.nn.soft_sign(x),
+        (numbers(4),),
+    ),
+    ("conv2d", lambda xp, x, w: _conv(xp, x, w), (numbers(2, 4, 5, 4), numbers(6, 2, 3, 2))),
+    ("logaddexp", lambda xp, x, y: xp.logaddexp(x, y), (numbers(4), numbers(4, seed=1))),
+    ("logsumexp", lambda xp, x: _special(xp).logsumexp(x, axis=0), (numbers(3, 2),)),
+    (
+        "weighed logsumexp",
+        lambda xp, x, b: _special(xp).logsumexp(x, axis=1, b=b),
+        (numbers(2, 3), numbers(2, 3, seed=1)),
+    ),
+]
+
+
+def _nn(xp: Any) -> Any:
+    return nn if xp is gnp else jax.nn
+
+
+def _special(xp: Any) -> Any:
+    return special if xp is gnp else jax.scipy.special
+
+
+def _conv(xp: Any, x: Any, w: Any) -> Any:
+    if xp is gnp:
+        return nn.conv2d(x, w, stride=[2, 1], padding=[1, 0, 1, 2], dilation=[1, 2], groups=2)
+    return jax.lax.conv_general_dilated(
+        x, w, (2, 1), [(1, 1), (0, 2)], rhs_dilation=(1, 2), feature_group_count=2
+    )
+
+
 ONCE: list[tuple[str, Call, Sequence[Array]]] = [
     ("eigvals", lambda xp, x: (xp.linalg.eigvals(x) ** 3).sum(), (numbers(3, 3),)),
     ("eigvals of reals", lambda xp, x: xp.exp(xp.linalg.eigvals(x)).sum(), (reals(3, 3),)),
@@ -66,7 +103,7 @@ def _cases(rows: list[tuple[str, Call, Sequence[Array]]]) -> Any:
     )
 
 
-@_cases(FUNCTIONS + ONCE)
+@_cases(FUNCTIONS + LAYERS + ONCE)
 def test_values_and_vjps(function: Call, args: Sequence[Array]) -> None:
     """The cotangents are JAX's, not their conjugates."""
     ours, back = gradir.vjp(lambda *a: function(gnp, *a), *args)
@@ -81,7 +118,7 @@ def test_values_and_vjps(function: Call, args: Sequence[Array]) -> None:
         np.testing.assert_allclose(one, other, rtol=1e-8, atol=1e-11)
 
 
-@_cases(FUNCTIONS)
+@_cases(FUNCTIONS + LAYERS)
 def test_second_derivatives(function: Call, args: Sequence[Array]) -> None:
     """The gradient of a real function of the gradient of a real loss."""
 

@@ -128,6 +128,46 @@ def test_layouts(layout: str) -> None:
     torch.testing.assert_close(found, (torch.cos(x) * x + torch.sin(x)).detach() * ct)
 
 
+def _complex(*shape: int) -> Any:
+    parts = random(*shape, grad=False), random(*shape, grad=False)
+    return torch.complex(*parts).requires_grad_()
+
+
+OF_COMPLEX: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    "product with the conjugate": (lambda x: gnp.sin(x) * gnp.conj(x), (_complex(3),)),
+    "real loss": (lambda x: gnp.sum(gnp.abs(x) ** 3), (_complex(3),)),
+    "of both kinds": (lambda x, y: x * y + 1j * gnp.exp(y), (_complex(3), random(3))),
+    "two results": (lambda x, y: (x @ y, gnp.real(x) * 2), (_complex(2, 2), _complex(2, 2))),
+    "transform of reals": (gnp.fft.rfft, (random(5),)),
+    "loop": (
+        lambda x: gradir.fori_loop(0, 3, lambda k, c: c * x + 1j, x), (_complex(2),)
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OF_COMPLEX)
+def test_gradients_of_complex_numbers_are_torchs(name: str) -> None:
+    """The conjugates of ours; torch's own checks, of both orders."""
+    function, args = OF_COMPLEX[name]
+    assert torch.autograd.gradcheck(wrap(function), args)
+    assert torch.autograd.gradcheck(wrap(function, once_differentiable=True), args)
+    assert torch.autograd.gradgradcheck(wrap(function), args)
+
+
+def test_conjugated_tensors() -> None:
+    x = _complex(4)
+    y = wrap(lambda x: gnp.sin(x) * gnp.conj(x))(x.conj())
+    wanted = torch.sin(x.conj()) * x
+    torch.testing.assert_close(y, wanted)
+    ct = torch.randn(4, dtype=torch.complex128).conj()
+    found, expected = (torch.autograd.grad(z, x, ct)[0] for z in (y, wanted))
+    torch.testing.assert_close(found, expected)
+    loss = wrap(lambda x: gnp.sum(gnp.abs(x) ** 2))(x)
+    loss.backward()
+    assert not x.grad.is_conj()
+    torch.testing.assert_close(x.grad, 2 * x.detach())
+
+
 def test_rank_0() -> None:
     x = random()
     assert torch.autograd.gradgradcheck(wrap(lambda x: gnp.exp(x) * x), x)
@@ -365,7 +405,7 @@ def quantized() -> Any:
         (lambda: jax.jit(doubled)(jnp.ones(2)), "x: expected a tensor.*DynamicJaxprTracer of jax"),
         (lambda: wrap(lambda x: (x, W))(torch.ones(3)), "pass it as an argument"),
         (lambda: wrap(lambda x: "word")(torch.ones(3)), "expected an array or a number, got str"),
-        (lambda: doubled(torch.ones(2, dtype=torch.complex64)), "wrap: x: dtype: expected"),
+        (lambda: doubled(torch.ones(2).to(torch.complex32)), "wrap: x: dtype: expected"),
         (lambda: doubled({1, 2}), "x: expected a tensor, or a hashable static value, got set"),
         (lambda: wrap(lambda x: x * W)(torch.ones(3)), "pass it as an argument"),
         (lambda: torch.func.vmap(doubled)(torch.ones(2, 2)), "torch.func"),

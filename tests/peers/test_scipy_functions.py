@@ -143,7 +143,8 @@ def test_complex_matrices(name: str, dtype: str) -> None:
             found, wanted = [found], [wanted]
         for one, other in zip(found, wanted, strict=True):
             np.testing.assert_allclose(one, other, close, close)
-            assert one.dtype in (other.dtype, a.dtype) or one.dtype.kind == "i"
+            # SciPy's det of 32 bits has 64
+            assert one.dtype == (kind if name == "det" else other.dtype) or one.dtype.kind == "i"
 
 
 def test_odeint() -> None:

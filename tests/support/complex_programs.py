@@ -9,6 +9,8 @@ import numpy as np
 
 import gradir
 import gradir.numpy as gnp
+from gradir import nn
+from gradir.scipy import special
 
 Array = np.ndarray[Any, Any]
 Function = Callable[..., Any]
@@ -83,9 +85,69 @@ def _indexed(x: Any, y: Any) -> Any:
     return gnp.concatenate([made[::-1], gnp.take(x, np.array([1, 1]))]) * x[0]
 
 
+def _running(x: Any) -> Any:
+    return gradir.associative_scan(gnp.logaddexp, x)
+
+
 def _eq(x: Any, y: Any) -> Any:
     return gnp.where(gnp.equal(x, x), x * y, 0)
 
+
+def _conv(dims: int, **options: Any) -> Function:
+    def convolved(x: Any, weight: Any, *bias: Any) -> Any:
+        return getattr(nn, f"conv{dims}d")(x, weight, *bias, **options)
+
+    return convolved
+
+
+def _triplet(x: Any, y: Any, z: Any) -> Any:
+    return nn.triplet_margin_loss(x, y, z, margin=5.0, swap=True, reduction="none")
+
+
+LAYERS: Sequence[tuple[str, Function, Sequence[Array]]] = (
+    ("sigmoid", nn.sigmoid, (numbers(5),)),
+    ("sigmoid in its tails", nn.sigmoid, (numbers(5, scale=20.0),)),
+    ("silu", nn.silu, (numbers(5),)),
+    ("softsign", nn.softsign, (numbers(5),)),
+    ("tanhshrink", nn.tanhshrink, (numbers(5),)),
+    ("linear", nn.linear, (numbers(2, 3), numbers(4, 3, seed=1), numbers(4, seed=2))),
+    ("bilinear", nn.bilinear, (numbers(2, 3), numbers(2, 2, seed=1), numbers(2, 3, 2, seed=2))),
+    ("conv1d", _conv(1, padding=1), (numbers(2, 2, 5), numbers(3, 2, 3), numbers(3))),
+    (
+        "conv2d in groups",
+        _conv(2, stride=2, padding=[1, 0, 2, 1], groups=2),
+        (numbers(1, 4, 4, 5), numbers(2, 2, 2, 3), numbers(2)),
+    ),
+    ("conv3d", _conv(3, dilation=2), (numbers(1, 1, 3, 4, 3), numbers(2, 1, 2, 2, 1))),
+    (
+        "conv2d of channels behind",
+        _conv(2, layout="NHWC"),
+        (numbers(1, 3, 3, 2), numbers(2, 2, 2, 1)),
+    ),
+    (
+        "conv_transpose2d",
+        lambda x, w, b: nn.conv_transpose2d(x, w, b, stride=2, padding=1, output_padding=1),
+        (numbers(1, 2, 3, 2), numbers(2, 1, 3, 3), numbers(1)),
+    ),
+    ("pixel_shuffle", lambda x: nn.pixel_shuffle(x, 2) * x[0, 0, 0], (numbers(4, 2, 1),)),
+    ("normalize", lambda x: nn.normalize(x, axis=0), (numbers(3, 2),)),
+    ("normalize by 3", lambda x: nn.normalize(x, 3.0, axis=0), (numbers(3, 2),)),
+    ("pairwise_distance", nn.pairwise_distance, (numbers(2, 3), numbers(2, 3, seed=1))),
+    ("pdist", nn.pdist, (numbers(3, 2),)),
+    ("triplets", _triplet, (numbers(2, 3), numbers(2, 3, seed=1), numbers(2, 3, seed=2))),
+    ("l1_loss", nn.l1_loss, (numbers(3), numbers(3, seed=1))),
+    ("l1_loss of a real target", nn.l1_loss, (numbers(3), reals(3))),
+    ("dropout", lambda x: nn.dropout(x * x, 3, 4, 0.4), (numbers(6),)),
+    ("dropout2d", lambda x: nn.dropout2d(x * x, 3, 4, 0.4), (numbers(3, 1, 2),)),
+    ("logaddexp", gnp.logaddexp, (numbers(5, scale=3.0), numbers(5, seed=1, scale=3.0))),
+    ("logaddexp2", gnp.logaddexp2, (numbers(5), numbers(5, seed=1))),
+    ("logsumexp", lambda x: gnp.logsumexp(x, axis=0), (numbers(3, 2, scale=2.0),)),
+    ("logsumexp of all", lambda x: gnp.logsumexp(x * 300), (numbers(2, 2),)),
+    ("weighed logsumexp", lambda x, b: special.logsumexp(x, 1, b), (numbers(2, 3), numbers(2, 3))),
+    ("running logsumexp", _running, (numbers(5),)),
+    ("corrcoef", gnp.corrcoef, (numbers(2, 4),)),
+)
+"""Layers, losses and sums of exponentials: name, function and arguments."""
 
 PROGRAMS: Sequence[tuple[str, Function, Sequence[Array]]] = (
     *((name, _of(name), (numbers(5),)) for name in UNARY),
@@ -155,5 +217,6 @@ PROGRAMS: Sequence[tuple[str, Function, Sequence[Array]]] = (
         lambda x, y: gradir.vmap(lambda a, b: gnp.vdot(a, b) * a)(x, y),
         (numbers(3, 2), numbers(3, 2, seed=1)),
     ),
+    *LAYERS,
 )  # fmt: skip
 """Name, function and arguments."""

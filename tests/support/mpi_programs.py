@@ -54,6 +54,26 @@ func.func @f(%x: tensor<3xf64>) -> tensor<3xf64> {
 }
 """
 
+COMPLEX = """
+func.func @f(%x: tensor<4x3xcomplex<f64>>) -> (tensor<4x3xcomplex<f64>>, tensor<4x3xcomplex<f64>>,
+    tensor<4x3xcomplex<f64>>, tensor<4x3xcomplex<f64>>, tensor<4xMxcomplex<f64>>,
+    tensor<Kx3xcomplex<f64>>, tensor<4x3xcomplex<f64>>) {
+  %s = array.sin %x : tensor<4x3xcomplex<f64>>
+  %a = comm.all_reduce %s {ranks = N} : tensor<4x3xcomplex<f64>>
+  %c = comm.all_reduce %s {kind = "mean", ranks = N, ordered = true} : tensor<4x3xcomplex<f64>>
+  %d = comm.reduce %s {root = 0, ranks = N} : tensor<4x3xcomplex<f64>>
+  %e = comm.broadcast %s {root = L, ranks = N} : tensor<4x3xcomplex<f64>>
+  %g = comm.all_gather %s {axis = 1, ranks = N}
+    : tensor<4x3xcomplex<f64>> -> tensor<4xMxcomplex<f64>>
+  %h = comm.reduce_scatter %s {axis = 0, ranks = N}
+    : tensor<4x3xcomplex<f64>> -> tensor<Kx3xcomplex<f64>>
+  %i = comm.permute %s {sources = [0], targets = [L], ranks = N} : tensor<4x3xcomplex<f64>>
+  func.return %a, %c, %d, %e, %g, %h, %i : tensor<4x3xcomplex<f64>>, tensor<4x3xcomplex<f64>>,
+    tensor<4x3xcomplex<f64>>, tensor<4x3xcomplex<f64>>, tensor<4xMxcomplex<f64>>,
+    tensor<Kx3xcomplex<f64>>, tensor<4x3xcomplex<f64>>
+}
+"""
+
 MESSAGES = """
 func.func @f(%x: tensor<2xf64>, %first: i1) -> tensor<2xf64> {
   %y = scf.if %first -> (tensor<2xf64>) {
@@ -94,14 +114,16 @@ def everything() -> None:
     rank, n = world()
     xs = [np.linspace(-2, 3, 12).reshape(4, 3) * (k + 1) for k in range(n)]
     modules: list[tuple[gradir.Module, str, Sequence[tuple[Any, ...]]]] = [
-        (of_ranks(ALL, n), "f", [(x,) for x in xs])
+        (of_ranks(ALL, n), "f", [(x,) for x in xs]),
+        (of_ranks(COMPLEX, n), "f", [(x + 1j * np.cos(x),) for x in xs]),
     ]
     if n == 2:
-        messages = gradir.parse(MESSAGES)
-        pairs = [np.array([0.5, k + 2.0]) for k in range(2)]
-        modules.append((messages, "f", [(x, k == 0) for k, x in enumerate(pairs)]))
-        ones = [(x, k == 0, np.ones(2)) for k, x in enumerate(pairs)]
-        modules.append((messages.gradient("f", mode="vjp"), "f_vjp", ones))
+        for factor, element in ((1.0, "f64"), (0.5 + 1j, "complex<f64>")):
+            messages = gradir.parse(MESSAGES.replace("f64", element))
+            pairs = [np.array([0.5, k + 2.0]) * factor for k in range(2)]
+            modules.append((messages, "f", [(x, k == 0) for k, x in enumerate(pairs)]))
+            ones = [(x, k == 0, np.ones_like(x)) for k, x in enumerate(pairs)]
+            modules.append((messages.gradient("f", mode="vjp"), "f_vjp", ones))
     for module, name, arguments in modules:
         want = run_ranks(module, name, arguments)[rank]
         compiled = gradir.compile(module, name)
@@ -109,7 +131,8 @@ def everything() -> None:
                     gradir.interpret(module, name, *arguments[rank])):  # fmt: skip
             for a, b in zip(got, want, strict=True):
                 assert a.dtype == b.dtype
-                np.testing.assert_allclose(np.float64(a), np.float64(b), rtol=1e-14, atol=1e-15)
+                kind = complex if np.iscomplexobj(a) else float
+                np.testing.assert_allclose(a.astype(kind), b.astype(kind), 2e-14, 2e-15)
     if n == 2:
         loops(rank)
     else:

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import gradir.frontends.functions.numpy as gnp
-from gradir.dialects.nn.activations import SoftmaxOp, SoftplusOp
+from gradir.dialects.nn.activations import SoftmaxOp, SoftplusOp, SoftsignOp
 from gradir.dialects.nn.gated import PreluOp
 from gradir.frontends.functions.arguments import axis_of, floating
 from gradir.frontends.functions.op_functions import apply
+from gradir.frontends.functions.parts import is_complex_array
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracer import Tracer
 
@@ -70,6 +71,18 @@ def prelu(x: Any, weight: Any) -> Tracer:
     return apply(PreluOp, {"x": x, "weight": weight if weight.ndim else weight[None]})
 
 
+def softsign(x: Any) -> Tracer:
+    """x / (1 + |x|).   vjp: ct / (1 + |x|) ** 2; of complex numbers that of the quotient
+
+    The op, of real numbers, is nn.softsign.
+    """
+    x = floating(x)
+    if is_complex_array(x):
+        size: Any = gnp.abs(x)
+        return x / (1 + size)
+    return apply(SoftsignOp, {"x": x})
+
+
 def tanhshrink(x: Any) -> Tracer:
     """x - tanh(x).   vjp: ct * tanh(x) ** 2"""
     x = floating(x)
@@ -121,6 +134,6 @@ def gumbel_softmax(
 
 
 FUNCTIONS: tuple[Callable[..., Any], ...] = (
-    relu6, threshold, hardshrink, softshrink, softplus, prelu, tanhshrink, softmin, rrelu,
+    relu6, threshold, hardshrink, softshrink, softplus, prelu, softsign, tanhshrink, softmin, rrelu,
     gumbel_softmax,
 )  # fmt: skip

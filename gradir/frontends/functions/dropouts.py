@@ -13,8 +13,10 @@ import gradir.frontends.functions.numpy as gnp
 from gradir.dialects.nn.dropout import DropoutOp
 from gradir.frontends.functions.arguments import floating
 from gradir.frontends.functions.op_functions import apply
+from gradir.frontends.functions.parts import is_complex_array
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracer import Tracer
+from gradir.frontends.tracing.tracing import lifted
 
 # The limit of selu below, negated: scale * alpha.
 _LEAST = 1.7580993408473766
@@ -34,6 +36,8 @@ def dropout(x: Any, key: Any, counter: Any, p: float = 0.5) -> Tracer:
     """
     if isinstance(key, float):
         raise refusal(f"nn.dropout: key must be an integer, got {key}{HINT}")
+    if is_complex_array(lifted(x)):
+        return _dropped(lifted(x), lifted(x).shape, key, counter, p)
     return apply(DropoutOp, {"x": x, "key": key, "counter": counter, "p": p})
 
 
@@ -41,6 +45,12 @@ def _kept(x: Tracer, shape: Sequence[int], key: Any, counter: Any, p: float) -> 
     """1 / (1 - p) where kept, 0 where dropped."""
     ones = gnp.ones(shape, dtype=x.dtype)
     return apply(DropoutOp, {"x": ones, "key": key, "counter": counter, "p": p})
+
+
+def _dropped(x: Tracer, shape: Sequence[int], key: Any, counter: Any, p: float) -> Any:
+    """x / (1 - p), or 0 for dropped elements; `shape`, which broadcasts, is that of the draws."""
+    kept = _kept(gnp.real(x), shape, key, counter, p)
+    return gnp.where(kept > 0, x * kept, 0)
 
 
 def _channels(x: Any, key: Any, counter: Any, p: float, dims: int) -> Tracer:
@@ -51,8 +61,7 @@ def _channels(x: Any, key: Any, counter: Any, p: float, dims: int) -> Tracer:
             f"batch axis, got {x!r}"
         )
     first = x.ndim - dims
-    kept = _kept(x, (*x.shape[:first], *[1] * dims), key, counter, p)
-    return gnp.where(kept > 0, x * kept, 0)
+    return _dropped(x, (*x.shape[:first], *[1] * dims), key, counter, p)
 
 
 def dropout1d(x: Any, key: Any, counter: Any, p: float = 0.5) -> Tracer:

@@ -9,12 +9,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradir.dialects.base.shapes import complex_element, real_element
-from gradir.frontends.functions.arguments import axes_of, axis_of, checked, floating, number
+from gradir.frontends.functions.arguments import (
+    axes_of,
+    axis_of,
+    checked,
+    floating,
+    number,
+    with_dtype,
+)
 from gradir.frontends.functions.array_ops import op
 from gradir.frontends.functions.missing_names import missing
 from gradir.frontends.functions.parts import conjugate, is_complex_array
 from gradir.frontends.functions.promotion import converted
 from gradir.frontends.functions.shapes import concatenate, flip, roll
+from gradir.frontends.functions.standard import require_device
 from gradir.frontends.tracing.eager import eager
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracer import Tracer
@@ -244,14 +252,16 @@ def irfft2(a: Any, s: Any = None, axes: Any = _LAST, norm: Any = None, out: None
 # Frequencies.
 
 
-def fftfreq(n: int, d: Any = 1.0, device: Any = None) -> Any:
+def fftfreq(n: int, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> Any:
     """The frequencies of `fft` of n samples at distances d."""
-    return lifted(np.fft.fftfreq(number(n, "fftfreq: n"))) / d
+    require_device("fftfreq", device)
+    return with_dtype(lifted(np.fft.fftfreq(number(n, "fftfreq: n"))) / d, dtype)
 
 
-def rfftfreq(n: int, d: Any = 1.0, device: Any = None) -> Any:
+def rfftfreq(n: int, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> Any:
     """The frequencies of `rfft` of n samples at distances d."""
-    return lifted(np.fft.rfftfreq(number(n, "rfftfreq: n"))) / d
+    require_device("rfftfreq", device)
+    return with_dtype(lifted(np.fft.rfftfreq(number(n, "rfftfreq: n"))) / d, dtype)
 
 
 def fftshift(x: Any, axes: Any = None) -> Tracer:

@@ -15,9 +15,10 @@ from gradir.dialects.base.shapes import is_float
 from gradir.dialects.grad.grad import NoGradOp
 from gradir.dialects.nn.activations import LogSoftmaxOp, SoftplusOp
 from gradir.dialects.nn.losses import CrossEntropyOp
-from gradir.dialects.nn.regression_losses import BceLossOp, BceWithLogitsOp, KlDivOp
+from gradir.dialects.nn.regression_losses import BceLossOp, BceWithLogitsOp, KlDivOp, L1LossOp
 from gradir.frontends.functions.arguments import floating, one_of
 from gradir.frontends.functions.op_functions import apply
+from gradir.frontends.functions.parts import is_complex_array
 from gradir.frontends.functions.promotion import converted
 from gradir.frontends.functions.wide import wide
 from gradir.frontends.tracing.source_locations import refusal
@@ -84,6 +85,19 @@ def cross_entropy(
         shares = shares * gnp.reshape(weights, line)
     each = -gnp.sum(apply(LogSoftmaxOp, {"x": x, "axis": axis}) * shares, axis=axis)
     return reduced("cross_entropy", each, reduction)
+
+
+def l1_loss(x: Any, target: Any, reduction: str = "mean") -> Tracer:
+    """|x - target|; of complex numbers, of both or one, too.   vjp: that of abs
+
+    The op, of real numbers, is nn.l1_loss.
+    """
+    if not any(is_complex_array(lifted(each)) for each in (x, target)):
+        return apply(L1LossOp, {"x": x, "target": target, "reduction": _unless_mean(reduction)})
+    x, target = floating(x), floating(target)
+    if x.shape != target.shape:
+        raise refusal(f"nn.l1_loss: target must have the shape of {x!r}, got {target!r}")
+    return reduced("l1_loss", gnp.abs(x - target), reduction)
 
 
 def bce_loss(x: Any, target: Any, weight: Any = None, reduction: str = "mean") -> Tracer:
@@ -191,6 +205,6 @@ def multilabel_soft_margin_loss(
 
 
 FUNCTIONS: tuple[Callable[..., Any], ...] = (
-    cross_entropy, bce_loss, bce_with_logits, kl_div, gaussian_nll_loss, poisson_nll_loss,
+    cross_entropy, l1_loss, bce_loss, bce_with_logits, kl_div, gaussian_nll_loss, poisson_nll_loss,
     soft_margin_loss, multilabel_soft_margin_loss,
 )  # fmt: skip

@@ -56,12 +56,20 @@ _HINTS = {
     **{f.__name__: dropouts.HINT for f in dropouts.FUNCTIONS},
 }
 """What PyTorch's users are told whose arguments are not ours."""
+_OF_COMPLEX = {
+    *rearrangements.FUNCTIONS, *convolutions.FUNCTIONS, activations.softsign,
+    activations.tanhshrink, distances.normalize, distances.pairwise_distance, distances.pdist,
+    distances.bilinear, dropouts.dropout, dropouts.dropout1d, dropouts.dropout2d,
+    dropouts.dropout3d, losses.l1_loss, margin_losses.triplet_margin_loss,
+    margin_losses.triplet_margin_with_distance_loss,
+}  # fmt: skip
+"""Those with a meaning on complex numbers; the ops of others refuse them themselves."""
 _FUNCTIONS.update(
     (
         f.__name__,
         checked(
             f, f"nn.{f.__name__}", "gradir.nn", _HINTS.get(f.__name__, ""),
-            takes_complex=family is rearrangements,
+            takes_complex=f in _OF_COMPLEX,
         ),
     )
     for family in _FAMILIES

@@ -13,7 +13,7 @@ from gradir.dialects.base.shapes import is_inexact, tensor
 from gradir.frontends.functions.arguments import axis_of, floating, number, with_dtype
 from gradir.frontends.functions.array_ops import op
 from gradir.frontends.functions.creation import arange
-from gradir.frontends.functions.parts import conjugate
+from gradir.frontends.functions.parts import conjugate, of_parts, real
 from gradir.frontends.functions.promotion import converted
 from gradir.frontends.functions.reductions import average, sum
 from gradir.frontends.functions.shapes import atleast_1d, concatenate, stack
@@ -216,9 +216,9 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -
     c = _covariance(wide(rows), 1)
     if not c.ndim:
         return converted(c / c, element(rows))
-    deviation = op.sqrt(op.diagonal(c))
+    deviation = op.sqrt(real(op.diagonal(c)))
     made = c / deviation[:, None] / deviation[None, :]
-    return converted(op.clip(made, min=-1, max=1), element(rows))
+    return converted(of_parts(lambda x: op.clip(x, min=-1, max=1), made), element(rows))
 
 
 # Diagonals.

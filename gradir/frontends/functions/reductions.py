@@ -21,10 +21,11 @@ from gradir.dialects.base.shapes import (
     real_element,
     ui64,
 )
+from gradir.dialects.grad.grad import NoGradOp
 from gradir.frontends.functions.arguments import axes_of, axis_of, floating, with_dtype
 from gradir.frontends.functions.array_ops import op
 from gradir.frontends.functions.op_functions import apply
-from gradir.frontends.functions.parts import squared_length
+from gradir.frontends.functions.parts import is_complex_array, squared_length
 from gradir.frontends.functions.promotion import converted, operand, result_element
 from gradir.frontends.functions.sugar import (
     where,
@@ -37,7 +38,7 @@ from gradir.frontends.functions.wide import wide
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.spec import element_named
 from gradir.frontends.tracing.tracer import Tracer
-from gradir.frontends.tracing.tracing import element, lifted
+from gradir.frontends.tracing.tracing import element, emit_one, lifted
 
 _where = where  # which reductions have as a parameter
 
@@ -156,6 +157,23 @@ def mean(
 def _chosen_mean(x: Tracer, where: Any, axis: Any, keepdims: bool) -> Any:
     total: Any = sum(x, axis, keepdims=keepdims, where=where)
     return total / _count(x, where, axis, keepdims)
+
+
+def logsumexp(x: Any, axis: Any = None, keepdims: bool = False) -> Tracer:
+    """log(sum(exp(x))) without overflow; -inf of all -inf, and of no elements.
+
+    Of complex numbers the imaginary part is in [-pi, pi]. The op, of real ones, is array.logsumexp.
+    vjp: ct times softmax
+    """
+    value = lifted(x)
+    if not is_complex_array(value):
+        return op.logsumexp(value, axis=axis, keepdims=keepdims or None)
+    top = emit_one(NoGradOp, max(op.real(value), axis, keepdims=True, initial=-inf))
+    is_empty = op.equal(top, -inf)
+    shift: Any = _where(op.isfinite(top), top, 0)
+    total = sum(op.exp(value - shift), axis, keepdims=True)
+    made = _where(is_empty, -inf, op.log(_where(is_empty, 1, total))) + shift
+    return made if keepdims else op.squeeze(made, axis=list(axes_of(value, axis)))
 
 
 def var(
@@ -428,7 +446,7 @@ nancumsum = _running("nancumsum", cumulative_sum, 0)
 nancumprod = _running("nancumprod", cumulative_prod, 1)
 
 FUNCTIONS: tuple[Callable[..., Any], ...] = (
-    sum, prod, max, min, any, all, count_nonzero, mean, var, std, ptp, average, argmax, argmin,
-    nansum, nanprod, nanmax, nanmin, nanargmax, nanargmin, nanmean, nanvar, nanstd, cumulative_sum,
-    cumulative_prod, cumsum, cumprod, nancumsum, nancumprod,
+    sum, prod, max, min, any, all, count_nonzero, mean, logsumexp, var, std, ptp, average, argmax,
+    argmin, nansum, nanprod, nanmax, nanmin, nanargmax, nanargmin, nanmean, nanvar, nanstd,
+    cumulative_sum, cumulative_prod, cumsum, cumprod, nancumsum, nancumprod,
 )  # fmt: skip

@@ -6,11 +6,15 @@ from collections.abc import Callable
 from math import inf, nan
 from typing import Any
 
+from gradir.dialects.base.shapes import is_complex, real_element
 from gradir.dialects.building.slopes import SigmoidSlopeOp, SoftplusSlopeOp
 from gradir.frontends.functions.arguments import axes_of, floating
 from gradir.frontends.functions.array_ops import op
+from gradir.frontends.functions.elementwise import sign
 from gradir.frontends.functions.op_functions import apply
+from gradir.frontends.functions.parts import real
 from gradir.frontends.functions.promotion import converted
+from gradir.frontends.functions.reductions import logsumexp as logsumexp_of
 from gradir.frontends.functions.reductions import max, sum
 from gradir.frontends.functions.sugar import (
     pow,
@@ -57,26 +61,29 @@ def logsumexp(
 ) -> Any:
     """log(sum(b * exp(a))) without overflow; nan of a negative sum, or its size and its sign.
 
-    A number is a vector of one, as for SciPy, where an axis is given.
+    Of complex numbers the logarithm is complex, and so is the sign. A number is a vector of one, as
+    for SciPy, where an axis is given.
     """
     x: Any = floating(a)
     x = x if x.ndim or axis is None else expand_dims(x, 0)
     if b is None and not return_sign:
-        return op.logsumexp(x, axis=list(axes_of(x, axis)), keepdims=keepdims or None)
+        return logsumexp_of(x, list(axes_of(x, axis)), keepdims)
     x, factors = floats(x, 1.0 if b is None else b)
     kind = element(x)
     x, factors = wide(x), wide(factors)
     x = where(op.equal(factors, 0), -inf, x)
-    top = max(x, axis, None, True, **({"initial": -inf} if not x.size else {}))
+    top = max(real(x), axis, None, True, **({"initial": -inf} if not x.size else {}))
     top = where(op.isfinite(top), top, 0.0)
     total: Any = sum(factors * op.exp(x - top), axis, None, None, True)
-    made = converted(op.log(op.abs(total)) + top, kind)
-    sign = converted(op.sign(total), kind)
-    made = made if return_sign else where(op.less(total, 0), nan, made)
+    if is_complex(kind) and not return_sign:
+        made, phase = op.log(total) + top, total
+    else:
+        made, phase = converted(op.log(op.abs(total)) + top, real_element(kind)), sign(total)
+        made = made if return_sign else where(op.less(total, 0), nan, made)
     if not keepdims:
         axes = list(axes_of(x, axis))
-        made, sign = op.squeeze(made, axis=axes), op.squeeze(sign, axis=axes)
-    return (made, sign) if return_sign else made
+        made, phase = op.squeeze(made, axis=axes), op.squeeze(phase, axis=axes)
+    return (made, converted(phase, kind)) if return_sign else made
 
 
 def log_softmax(x: Any, axis: Any = None) -> Tracer:
@@ -200,6 +207,6 @@ def inv_boxcox(y: Any, lmbda: Any) -> Tracer:
 
 
 FUNCTIONS: tuple[Callable[..., Any], ...] = (
-    expit, log_expit, logit, logsumexp, log_softmax, softmax, xlogy, xlog1py, entr, rel_entr,
+    expit, log_expit, logit, log_softmax, softmax, xlogy, xlog1py, entr, rel_entr,
     kl_div, huber, pseudo_huber, boxcox, inv_boxcox,
 )  # fmt: skip

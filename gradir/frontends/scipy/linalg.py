@@ -31,7 +31,7 @@ def inv(a: Any) -> Tracer:
 
 
 def det(a: Any) -> Tracer:
-    """The determinant of matrices [.., n, n]."""
+    """The determinant of matrices [.., n, n], of their type; SciPy makes 64 bits of 32."""
     return gnp.linalg.det(a)
 
 

@@ -72,7 +72,11 @@ COMPILED = {
     **lambert.COMPILED,
 }  # fmt: skip
 """Functions with loops or custom derivatives, compiled where nothing is traced."""
-BY_NAME = published(FUNCTIONS, "gradir.scipy.special") | COMPILED
+BY_NAME = {
+    **published(FUNCTIONS, "gradir.scipy.special"),
+    **published([entropies.logsumexp], "gradir.scipy.special", takes_complex=True),
+    **COMPILED,
+}
 BY_NAME["psi"] = BY_NAME["digamma"]
 globals().update(BY_NAME)
 

@@ -90,6 +90,7 @@ class SymbolicNest(NestOp):
         body: Block | Region,
         pads: Sequence[Attribute | None],
         roles: None = None,
+        precision: None = None,
     ):
         self.reads = list(zip(inputs, accesses, pads, strict=True))
         self.limits = [term_of(n) for n in bounds]

@@ -86,6 +86,57 @@ def test_traced_programs_agree_with_jax(program: Callable[..., Any], seed: int) 
         np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12)
 
 
+# The same with complex x and w; each gives a real number.
+
+
+def waves(np_: Any, g: Any, x: Any, w: Any) -> Any:
+    def cell(h: Any, row: Any) -> Any:
+        h = np_.tanh(0.3 * (w @ h) + row)
+        return h, np_.conj(h[::-1]) * h
+
+    h, ys = g.scan(g.checkpoint(cell), np_.zeros(3, x.dtype), x, reverse=True)
+    return np_.sum(np_.abs(ys[1:]) ** 2) + h[0].real * h[1].imag
+
+
+def phases(np_: Any, g: Any, x: Any, w: Any) -> Any:
+    y = g.cond(np_.sum(x).real > 0, lambda a, b: a @ b, lambda a, b: np_.exp(1j * (a @ b)), x, w)
+    return np_.mean((y[..., None] * np_.conj(y[:, None, :]) * g.no_grad(y[:, :1, None])).imag)
+
+
+def turned(np_: Any, g: Any, x: Any, w: Any) -> Any:
+    body: Any = lambda i, c: (c / (1 + np_.abs(c))) @ w + np_.conj(x[i])  # noqa: E731
+    return np_.sum(np_.abs(g.fori_loop(0, 4, body, x[:2])))
+
+
+def spectra(np_: Any, g: Any, x: Any, w: Any) -> Any:
+    solved = g.vmap(lambda row: np_.linalg.solve(w + 3 * np_.eye(3), row))(np_.fft.fft(x, axis=0))
+    return np_.sum(np_.real(solved * np_.conj(x))) + np_.linalg.norm(np_.fft.ifft(solved))
+
+
+@pytest.mark.parametrize("program", [waves, phases, turned, spectra])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_complex_programs_agree_with_jax(program: Callable[..., Any], seed: int) -> None:
+    """Gradients by JAX's convention, tangents, and gradients of gradients."""
+    generator = np.random.default_rng(seed)
+    shapes = ((5, 3), (3, 3)) * 2
+    x, w, dx, dw = (generator.normal(size=s) + 1j * generator.normal(size=s) for s in shapes)
+    theirs: Any = lambda x, w: program(jnp, Lax, x, w)  # noqa: E731
+    ours: Any = lambda x, w: program(gnp, gradir, x, w)  # noqa: E731
+    value, tangent = jax.jvp(theirs, (jnp.asarray(x), jnp.asarray(w)), (dx, dw))
+    found, pushed = gradir.jit(lambda *p: gradir.jvp(ours, p[:2], p[2:]))(x, w, dx, dw)
+    np.testing.assert_allclose(found, value, 1e-9)
+    np.testing.assert_allclose(pushed, tangent, 1e-8, 1e-10)
+    grads = jax.grad(theirs, argnums=(0, 1))(x, w)
+    for one, other in zip(gradir.jit(gradir.grad(ours, (0, 1)))(x, w), grads, strict=True):
+        np.testing.assert_allclose(one, other, 1e-8, 1e-10)
+
+    def second(xp: Any, grad: Any, f: Any) -> Any:
+        return grad(lambda x, w: xp.sum(xp.abs(grad(f)(x, w)) ** 2))
+
+    wanted = second(jnp, jax.grad, theirs)(x, w)
+    np.testing.assert_allclose(second(gnp, gradir.grad, ours)(x, w), wanted, 1e-7, 1e-9)
+
+
 @pytest.mark.parametrize("inner", ALL)
 @pytest.mark.parametrize("outer", ALL)
 def test_pairs_of_transformations_agree_with_jax(outer: Any, inner: Any) -> None:

@@ -95,7 +95,7 @@ X = np.ones(2)
             "y0: expected an array of NumPy.* got OtherArray of",
         ),
         (lambda x, y: x, (X, {"k": {1}}), "y_k: expected an array of NumPy.* got set of builtins"),
-        (lambda x: x, (X * 1j,), "wrap: x: dtype: expected .*complex128"),
+        (lambda x: x, (X.astype("m8[s]"),), "wrap: x: dtype: expected .*timedelta64"),
         (lambda x: "word", (X,), "expected an array or a number, got str"),
         (lambda x: x, (X, X), "too many positional arguments"),
     ],

@@ -45,7 +45,7 @@ test-peers: $(PEERS) ## Compare every op and optimizer with PyTorch, JAX and opt
 	$(PYTEST) tests/peers
 	$(PYTEST) tests/whole/test_readme.py tests/whole/test_examples.py -k "interop or jax or torch or onnx"
 
-check: $(INSTALLED) ## Run the fast checks, under 90 seconds: style, types, the tests that are not slow
+check: $(INSTALLED) ## Run the fast checks, under 60 seconds: style, types, the tests that are not slow
 	@$(MAKE) --no-print-directory --jobs=2 lint fast-tests
 
 fast-tests: $(INSTALLED)

@@ -207,7 +207,7 @@ def require_size(type_: AnyTensor) -> None:
     """VerifyException for a tensor whose bytes 64 bits cannot count, or with wrong names."""
     shape_of(type_)
     element = type_.element_type
-    size = byte_size(element) if is_element(element) else _LARGEST_ELEMENT
+    size = byte_size(element)
     # an extent of 0 leaves nothing, but strides are products of the others
     for extent in type_.get_shape():
         size *= max(extent, 1)
@@ -231,7 +231,7 @@ def as_integer_type(type_: Attribute) -> IntegerType | None:
 
 
 def byte_size(element: Attribute) -> int:
-    """Bytes of one element in memory; a bool takes one."""
+    """Bytes of one element in memory; a bool takes one, a type that is unknown as many as any."""
     if is_float(element):
         return element.bitwidth // 8
     if is_complex(element):
@@ -239,7 +239,8 @@ def byte_size(element: Attribute) -> int:
     if isinstance(element, IndexType):
         return 8
     integer = as_integer_type(element)
-    assert integer is not None
+    if integer is None:
+        return _LARGEST_ELEMENT
     return max(1, integer.width.data // 8)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import Any
 
 from xdsl.dialects.builtin import f64
@@ -10,13 +9,14 @@ from xdsl.ir import Attribute
 
 from gradir.dialects.base.shapes import is_float
 from gradir.errors import ArgumentTypeError
+from gradir.frontends.tracing.default_blocks import DefaultBlock
 from gradir.frontends.tracing.default_types import FLOATS
 from gradir.frontends.tracing.source_locations import named_options
 from gradir.frontends.tracing.spec import element_named
 from gradir.frontends.tracing.tracing import IN_PYTHON
 
 
-class default_dtype:
+class default_dtype(DefaultBlock[Attribute]):
     """The floating dtype of what no array gives one: float64 at first, as in NumPy.
 
     Python floats alone, integers and bools in floating functions, and new arrays have it.
@@ -26,25 +26,16 @@ class default_dtype:
 
     @named_options
     def __init__(self, dtype: Any):
-        self._element = element_named(dtype)
-        if not is_float(self._element):
+        element = element_named(dtype)
+        if not is_float(element):
             raise ArgumentTypeError(f"default_dtype: expected a floating dtype, got {dtype}")
+        super().__init__(FLOATS.thread, element)
         self._before = FLOATS.process
-        _set(self._element)
+        _set(element)
 
     def __enter__(self) -> None:
         _set(self._before)
-        FLOATS.thread.entered.append(self._element)
-        IN_PYTHON.append(self)
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        FLOATS.thread.entered.pop()
-        IN_PYTHON.remove(self)
+        super().__enter__()
 
 
 def _set(element: Attribute) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import wraps
-from types import TracebackType
 from typing import ParamSpec, TypeVar
 
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type
@@ -14,16 +13,16 @@ from xdsl.ir import Attribute
 from gradir.dialects.base.precision import PRECISIONS as KNOWN
 from gradir.dialects.base.shapes import is_complex, is_float
 from gradir.errors import ArgumentError
+from gradir.frontends.tracing.default_blocks import DefaultBlock
 from gradir.frontends.tracing.default_types import PRECISIONS, default_precision
 from gradir.frontends.tracing.source_locations import named_options, refusal
 from gradir.frontends.tracing.spec import NUMPY_NAMES
-from gradir.frontends.tracing.tracing import IN_PYTHON
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class default_matmul_precision:
+class default_matmul_precision(DefaultBlock[str | None]):
     """The precision of products of float32 in a block, in its thread: "bf16", or None.
 
     `with gradir.default_matmul_precision("bf16"):` rounds the factors of matrix products, einsums,
@@ -36,20 +35,7 @@ class default_matmul_precision:
 
     @named_options
     def __init__(self, precision: str | None):
-        self._precision = checked_precision(precision, "default_matmul_precision")
-
-    def __enter__(self) -> None:
-        PRECISIONS.entered.append(self._precision)
-        IN_PYTHON.append(self)
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        PRECISIONS.entered.pop()
-        IN_PYTHON.remove(self)
+        super().__init__(PRECISIONS, checked_precision(precision, "default_matmul_precision"))
 
 
 def checked_precision(precision: object, name: str) -> str | None:
@@ -63,11 +49,11 @@ def checked_precision(precision: object, name: str) -> str | None:
 @contextmanager
 def _within(precision: str | None) -> Generator[None]:
     """As the class, for traces, which are in Python anyway."""
-    PRECISIONS.entered.append(precision)
+    PRECISIONS.values.append(precision)
     try:
         yield
     finally:
-        PRECISIONS.entered.pop()
+        PRECISIONS.values.pop()
 
 
 def in_precision(function: Callable[P, R], precision: str | None) -> Callable[P, R]:

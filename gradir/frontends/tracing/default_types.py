@@ -7,38 +7,39 @@ the precision of their types; `gradir.default_matmul_precision` sets another.
 from __future__ import annotations
 
 from threading import local
+from typing import Generic, TypeVar
 
 from xdsl.dialects.builtin import f64, i1, i64
 from xdsl.ir import Attribute
 
 from gradir.dialects.base.shapes import complex_element
 
+ValueT = TypeVar("ValueT")
+
+
+class Entered(local, Generic[ValueT]):
+    """The defaults of the blocks that a thread is in, the innermost last."""
+
+    def __init__(self) -> None:
+        self.values: list[ValueT] = []
+
 
 class _Floats:
-    """The default floating type: by this thread's innermost context, else by the process."""
+    """The default floating type: by this thread's innermost block, else by the process."""
 
     def __init__(self) -> None:
         self.process: Attribute = f64
-        self.thread = _Contexts()
-
-
-class _Contexts(local):
-    def __init__(self) -> None:
-        self.entered: list[Attribute] = []
-
-
-class _Precisions(local):
-    def __init__(self) -> None:
-        self.entered: list[str | None] = []
+        self.thread = Entered[Attribute]()
 
 
 FLOATS = _Floats()
-PRECISIONS = _Precisions()
+PRECISIONS = Entered[str | None]()
 
 
 def default_precision() -> str | None:
     """The precision of products of float32 that are given none; None for that of their types."""
-    return PRECISIONS.entered[-1] if PRECISIONS.entered else None
+    entered = PRECISIONS.values
+    return entered[-1] if entered else None
 
 
 Defaults = tuple[Attribute, str | None]
@@ -59,7 +60,7 @@ def default_element(kind: type) -> Attribute:
     if kind is complex:
         return complex_element(default_element(float))
     if kind is float:
-        entered = FLOATS.thread.entered
+        entered = FLOATS.thread.values
         return entered[-1] if entered else FLOATS.process
     return i1 if kind is bool else i64
 

@@ -222,7 +222,7 @@ _current = _Current()
 
 IN_PYTHON: list[object] = []
 """While anything is here, native code makes no calls as a whole: the running traces of all threads,
-and default dtypes other than float64."""
+blocks with defaults of their own, and default dtypes of the process other than float64."""
 
 
 def note_read_of_elements() -> None:

@@ -257,7 +257,7 @@ def __dir__() -> list[str]:
 
 def _imported(name: str) -> Any:
     """A module; with the IR, which some do without, its classes are made sooner."""
-    if "gradir.dialects" not in sys.modules:
+    if name in sys.modules or "gradir.dialects" not in sys.modules:
         return import_module(name)
     from gradir.quick_imports import quick_imports
 

@@ -23,9 +23,10 @@ from xdsl.irdl.operations import BaseAccessor, BeforeVariadicSingleAccessor, Var
 
 from gradir.dialects.base.kept_facts import number_of
 
+# Of tuples and of their subclasses, in C.
+item_of: Any = tuple.__getitem__
+make_tuple: Any = tuple.__new__
 # The methods write the private links of xDSL's classes, as the originals do.
-_item: Any = tuple.__getitem__
-_construct: Any = tuple.__new__
 _make: Any = object.__new__
 _NO_ATTRIBUTES: Mapping[str, Attribute] = {}
 
@@ -38,7 +39,7 @@ class Operands(SSAValues[SSAValue]):
     def __setitem__(self, index: int, value: SSAValue) -> None:
         op: Any = self.op
         old, use = op._operands, op._operand_uses[index]
-        _item(old, index).remove_use(use)
+        item_of(old, index).remove_use(use)
         value.add_use(use)
         values = list(old)
         values[index] = value
@@ -46,14 +47,14 @@ class Operands(SSAValues[SSAValue]):
 
 
 def _operands_of(op: Any, values: Iterable[SSAValue]) -> Operands:
-    operands = _construct(Operands, values)
+    operands = make_tuple(Operands, values)
     operands.op = op
     return operands
 
 
 def _item_or_slice(self: Any, index: Any) -> Any:
-    found = _item(self, index)
-    return _construct(SSAValues, found) if found.__class__ is tuple else found
+    found = item_of(self, index)
+    return make_tuple(SSAValues, found) if found.__class__ is tuple else found
 
 
 def _set_operands(self: Any, values: Iterable[SSAValue]) -> None:
@@ -100,7 +101,7 @@ def _init_operation(
         result = _make(OpResult)
         result._type, result.op, result.index = type_, self, index
         results.append(result)
-    self.results = _construct(SSAValues, results)
+    self.results = make_tuple(SSAValues, results)
     self.properties = dict(properties)
     self.attributes = dict(attributes)
     self.location = UNKNOWN_LOC if location is None else location
@@ -512,9 +513,9 @@ def _get_accessed(self: Any, obj: Any, objtype: Any = None) -> Any:
 def _get_single(self: Any, obj: Any, objtype: Any = None) -> Any:
     construct = self.construct
     if construct is VarIRConstruct.OPERAND:
-        return _item(obj._operands, self.idx)
+        return item_of(obj._operands, self.idx)
     if construct is VarIRConstruct.RESULT:
-        return _item(obj.results, self.idx)
+        return item_of(obj.results, self.idx)
     return self.index(operations.get_op_constructs(obj, construct))
 
 

@@ -15,8 +15,7 @@ from xdsl.ir import Operation
 from xdsl.ir.core import SSAValues
 from xdsl.irdl import AttrSizedOperandSegments
 
-_item: Any = tuple.__getitem__
-_construct: Any = tuple.__new__
+from gradir.dialects.base.quick_ir import item_of, make_tuple
 
 SIZES = AttrSizedOperandSegments.attribute_name
 
@@ -48,7 +47,7 @@ class OperandSegment:
         if op is None:
             return self
         sizes: Any = op.properties[SIZES]
-        return _construct(SSAValues, _item(op._operands, _slices(sizes.data.data)[self.index]))
+        return make_tuple(SSAValues, item_of(op._operands, _slices(sizes.data.data)[self.index]))
 
 
 def read_quickly(op_class: type[Operation], *names: str) -> None:

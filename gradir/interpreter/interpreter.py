@@ -17,6 +17,7 @@ from gradir.dialects.base.diagnostics import LocatedError, location_text, op_nam
 from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.base.kept_facts import kept_fact
 from gradir.dialects.base.op_rules import meaning
+from gradir.dialects.base.precision import precision_of
 from gradir.dialects.base.shapes import element_of, is_tensor, shape_of
 from gradir.dialects.base.slice_type import is_slices
 from gradir.dialects.comm import worlds
@@ -31,7 +32,7 @@ from gradir.interpreter.known_programs import check_program, in_known_ops
 from gradir.interpreter.nests import nest_values
 from gradir.interpreter.numbers import constant_value, knows_number_op, number_value
 from gradir.interpreter.out import all_arguments, stored
-from gradir.interpreter.precision import has_precision, values_in_parts
+from gradir.interpreter.precision import values_in_parts
 from gradir.interpreter.slices import as_slices, slices_value
 from gradir.interpreter.tape import TAPE_OPS, Tape, as_tape
 from gradir.passes.analysis.call_graph import (
@@ -286,7 +287,7 @@ def _part_values(op: Operation, operands: Sequence[Array]) -> Sequence[Array]:
 
 
 def _tensor_values(op: TensorOp, operands: Sequence[Array]) -> tuple[Any, ...]:
-    if has_precision(op):
+    if precision_of(op.attributes) is not None:
         return values_in_parts(op, operands, _part_values)
     try:
         values = op.numpy(*operands)

@@ -13,18 +13,13 @@ import numpy as np
 from xdsl.ir import Block, Operation, SSAValue
 
 from gradir.dialects.base.interfaces import TensorOp
-from gradir.dialects.base.precision import LEAST_NORMAL, LEAST_SUM, precision_of
+from gradir.dialects.base.precision import LEAST_NORMAL, LEAST_SUM
 from gradir.dialects.base.value import Emitter, Value
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 # Factors whose products are all multiples of so much: no product, no sum of them is subnormal.
 COARSE = 2.0**-126
-
-
-def has_precision(op: Operation) -> bool:
-    """Whether an op asks for a precision of its own."""
-    return isinstance(op, TensorOp) and precision_of(op.attributes) is not None
 
 
 def values_in_parts(

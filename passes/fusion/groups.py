@@ -71,7 +71,7 @@ class Grouping:
         self._ops = list(block.ops)
         self._positions = {op: position for position, op in enumerate(self._ops)}
         # of the ops by position
-        self._iterations = [_iterations(op) for op in block.ops]
+        self._iterations = [_iterations(op) for op in self._ops]
         self._iterations_before = list(accumulate(self._iterations, initial=0))
         self._large: dict[int, int] = {}
         # the positions of the readers of each value, and the values that a terminator reads
@@ -79,7 +79,7 @@ class Grouping:
         self._returned: set[SSAValue] = set()
         # the positions of the ops of such values
         self._returning = 0
-        for op in block.ops:
+        for op in self._ops:
             for result in op.results:
                 self._note_readers(op, result)
         for op, position in self._positions.items():

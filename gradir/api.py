@@ -21,7 +21,7 @@ from gradir.argument_checks import (
     selectors,
     short,
 )
-from gradir.checks import NAN_VARIABLE, is_asked_for
+from gradir.checks import NAN_VARIABLE, VALIDATE_VARIABLE, is_asked_for
 from gradir.compiler.provenance import Provenance
 from gradir.diagnostics import Sources
 from gradir.dialects.base.lazy_function import lazy_function
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from gradir.compiler.dynamic import SpecializingExecutable
     from gradir.compiler.measured_gradient import apply_gradient
     from gradir.compiler.measured_step import train_step
+    from gradir.compiler.sized_code import SizedCode
+    from gradir.dialects.base.traced_sizes import SizeGraph
     from gradir.explain.watched import Again, results_of_primal, watched
     from gradir.explore.cells import text_cell
     from gradir.explore.collect import explored, is_spec
@@ -514,6 +516,7 @@ def _compiled(
         specialized,
     )
     from gradir.compiler.kept_code import executable
+    from gradir.compiler.sized_code import compile_sized, may_be_sized
     from gradir.runtime.threads import thread_count
 
     _require_program(module, function)
@@ -541,9 +544,16 @@ def _compiled(
             made.profiler = _profiler(program, sources)
             return _watched(made, program, module)
 
+        def make_sized(shapes: Shapes, graph: SizeGraph) -> SizedCode:
+            made = specialized(op, function, shapes)
+            needed = module_of_copies(needed_functions(made, function))
+            return compile_sized(needed, function, graph, count, wait)
+
         arguments = function_named(op, function).body.block.args
         if any(is_open(a.type) for a in arguments):
-            return SpecializingExecutable(op, function, count, make, sources)
+            is_checked = is_asked_for(NAN_VARIABLE) or is_asked_for(VALIDATE_VARIABLE)
+            sized = None if is_checked or not may_be_sized(op) else make_sized
+            return SpecializingExecutable(op, function, count, make, sources, sized)
         # its callees have dynamic shapes, but its arguments determine all
         return make((None,) * len(arguments))
 

@@ -17,6 +17,7 @@ from xdsl.ir import BlockArgument, Operation
 from gradir.argument_checks import known_arguments
 from gradir.cache.memory import Store
 from gradir.codegen.driver.report import CompiledProgram
+from gradir.compiler.sized_code import MakeSized, Shapes, SizedCodes
 from gradir.compiler.specialize_pass import specialize
 from gradir.diagnostics import Sources
 from gradir.dialects.base.extents import ExtentError
@@ -33,9 +34,6 @@ from gradir.runtime.arrays import Array, ArraySpec, dtype_of
 from gradir.runtime.executable import Executable
 from gradir.runtime.recompiled import Recompiled
 from gradir.symbols import argument_names, check_signature, function_named
-
-Shapes = tuple[tuple[int, ...] | None, ...]
-"""The shapes of arguments of dynamic types; None for the others."""
 
 
 def needs_shapes(module: ModuleOp, name: str) -> bool:
@@ -126,6 +124,7 @@ class SpecializingExecutable(Recompiled):
         threads: int,
         compile: Callable[[Shapes], Executable],
         sources: Sources,
+        make_sized: MakeSized | None = None,
     ):
         self.name = name
         self._threads = threads
@@ -135,6 +134,7 @@ class SpecializingExecutable(Recompiled):
         self._compile = compile
         self._sources = sources
         self._made = Store[Shapes, Executable]()
+        self._sized = None if make_sized is None else SizedCodes(self._function, make_sized)
         self._last: Executable | None = None
         self._used: Executable | None = None
 
@@ -176,10 +176,23 @@ class SpecializingExecutable(Recompiled):
 
     def _make(self, shapes: Shapes) -> Executable:
         with gradir_errors(self._sources), paused_gc():
-            made = self._compile(shapes)
+            made = self._of_many_sizes(shapes) or self._compile(shapes)
         made.source = SpecializingExecutable.for_shapes, (self, shapes)
         self._last = made
         return made
+
+    def _of_many_sizes(self, shapes: Shapes) -> Executable | None:
+        """Code that holds for these shapes and others.
+
+        None where there is none, and for the first shapes, which have code of their own.
+        """
+        sized = self._sized
+        if sized is None or not len(self._made):
+            return None
+        found = sized.find(shapes)
+        if found is None and not sized.is_given_up:
+            found = sized.compile(shapes)
+        return found
 
     @property
     def last(self) -> Executable:

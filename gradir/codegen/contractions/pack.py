@@ -14,6 +14,7 @@ from gradir.codegen.contractions.product_plan import ProductPlan, Vector, placed
 from gradir.codegen.contractions.squares import copy_transposed
 from gradir.codegen.contractions.tile import SCALAR
 from gradir.codegen.text.writer import FunctionWriter
+from gradir.dialects.base.traced_sizes import divides, is_traced
 
 # The index of a column panel, and its vectors.
 ColumnPanel = tuple[str, tuple[Vector, ...]]
@@ -129,7 +130,7 @@ class RightPacker:
                 pack_vector(Vector(lanes, lanes), first)
         for place, vector in list(placed(vectors))[full:]:
             pack_vector(vector, str(place))
-        if whole < self.plan.packed_k:
+        if is_traced(whole) or whole < self.plan.packed_k:
             # the few k that are left are copied one by one, which takes little code
             with f.loop(f.maximum(begin, whole), end, hint="pack.k") as k:
                 target = f.element(kind, base, self._offset(k, width))
@@ -190,7 +191,10 @@ class LeftPacker:
             whole = plan.product.k - rest
             with f.loop(begin, f.minimum(end, whole), lanes, hint="pack.k") as k:
                 copy(k, Vector(lanes, lanes))
-            if rest:
+            if is_traced(rest):
+                with f.loop(f.maximum(begin, whole), end, hint="pack.rest") as k:
+                    copy(k, SCALAR)
+            elif rest:
                 with f.when(f.emit(f"icmp sgt i64 {end}, {whole}"), "pack.rest"):
                     copy(str(whole), Vector(lanes, rest))
 
@@ -198,6 +202,6 @@ class LeftPacker:
 def first_row(f: FunctionWriter, plan: ProductPlan, panel: str) -> str:
     """The first row of a row tile; the last tile is moved up so that it is a whole one."""
     row = f.multiply(panel, plan.height)
-    if plan.product.m % plan.height == 0:
+    if divides(plan.height, plan.product.m):
         return row
     return f.minimum(row, plan.product.m - plan.height)

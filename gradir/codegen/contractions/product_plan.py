@@ -15,6 +15,7 @@ from gradir.codegen.text.kinds import bytes_of, constant_mask, is_float
 from gradir.codegen.text.target import MachineTarget
 from gradir.codegen.text.writer import LINE_BYTES
 from gradir.dialects.base.once import once
+from gradir.dialects.base.traced_sizes import is_traced, of_sizes
 
 # the right operand: read in place, transposed in registers as it is read, packed once by a phase of
 # its own, or packed by each share for itself
@@ -204,8 +205,18 @@ class ProductPlan:
         return prod(self.product.batch) * self.groups * self.row_panels
 
     @property
+    def share_items(self) -> int:
+        """How many of the shares there are units for; all, where that is not known."""
+        return self.shares if is_traced(self.units) else min(self.shares, self.units)
+
+    @property
     def k_blocks(self) -> int:
         return -(-self.product.k // max(self.k_block, 1))
+
+    @property
+    def has_blocks(self) -> bool:
+        """Whether there may be several blocks of k."""
+        return is_traced(self.k_blocks) or self.k_blocks > 1
 
     @once
     def rhs_batch(self) -> tuple[int, ...]:
@@ -240,7 +251,7 @@ class ProductPlan:
         if not self.packed_lhs_by_rows:
             return -(-self.height // self.lanes) * self.lanes
         line = LINE_BYTES // self.product.accumulator_bytes
-        return (-(-self.k_block // line) | 1) * line + 1
+        return _odd_lines(self.k_block, line) * line + 1
 
     @property
     def slot_elements(self) -> int:
@@ -250,7 +261,7 @@ class ProductPlan:
     @property
     def slots_bytes(self) -> int:
         """Bytes per share for accumulators between blocks of k; with one block none are needed."""
-        slots = self.run_panels * self.group_panels if self.k_blocks > 1 else 0
+        slots = self.run_panels * self.group_panels if self.has_blocks else 0
         return _aligned(slots * self.slot_elements * self.product.accumulator_bytes)
 
     @property
@@ -293,7 +304,7 @@ class ProductPlan:
     def phases(self) -> tuple[ProductPhase, ...]:
         """The phases in their order, with a barrier between two."""
         c = self.product
-        items = min(self.shares, self.units) if self.shares else self.units
+        items = self.share_items if self.shares else self.units
         phases = [ProductPhase("compute", items, c.flops, 0)]
         if self.pack_rhs == "shared":
             *outer, inner = c.rhs_k[0]
@@ -309,6 +320,12 @@ def placed(vectors: Iterable[Vector]) -> Iterator[tuple[int, Vector]]:
     for vector in vectors:
         yield column, vector
         column += vector.lanes
+
+
+@of_sizes
+def _odd_lines(elements: int, line: int) -> int:
+    """How many lines some elements fill, or one more: an odd number."""
+    return -(-elements // line) | 1
 
 
 def _aligned(size: int) -> int:

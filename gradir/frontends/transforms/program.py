@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -129,6 +130,9 @@ class Program(Copied):
         return found or self._made.find_or_make(taken, lambda: self._compile(taken))
 
     def _compile(self, taken: Taken) -> _Code:
+        sizes = self.traced.sizes
+        if sizes is not None and not any(leaf is not None for leaf in taken):
+            return _Code(sizes.executable(self.threads, self.wait), None)
         module = with_in_out(self.traced, taken)
         executable = compile_once(module, self.name, self.threads, self.wait)
         return _Code(executable, inputs_beside(taken, len(self.traced.names)))
@@ -193,7 +197,8 @@ class Program(Copied):
         return entries
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        return type(self), (self.traced, self.threads, self.donation, self.wait)
+        traced = replace(self.traced, sizes=None)
+        return type(self), (traced, self.threads, self.donation, self.wait)
 
 
 def traced_function(module: Module, name: str) -> Traced:

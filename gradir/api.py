@@ -21,7 +21,7 @@ from gradir.argument_checks import (
     selectors,
     short,
 )
-from gradir.checks import NAN_VARIABLE, VALIDATE_VARIABLE, is_asked_for
+from gradir.checks import NAN_VARIABLE, is_asked_for
 from gradir.compiler.provenance import Provenance
 from gradir.diagnostics import Sources
 from gradir.dialects.base.lazy_function import lazy_function
@@ -516,7 +516,6 @@ def _compiled(
         specialized,
     )
     from gradir.compiler.kept_code import executable
-    from gradir.compiler.sized_code import compile_sized, may_be_sized
     from gradir.runtime.threads import thread_count
 
     _require_program(module, function)
@@ -535,27 +534,31 @@ def _compiled(
             return _watched(made, static, module)
         count = thread_count(threads)
 
-        def make(shapes: Shapes) -> Executable:
-            def program() -> ModuleOp:
-                made = specialized(op, function, shapes)
-                return module_of_copies(needed_functions(made, function))
+        def program(shapes: Shapes) -> ModuleOp:
+            made = specialized(op, function, shapes)
+            return module_of_copies(needed_functions(made, function))
 
-            made = executable([op], function, count, program, shapes, wait=wait)
-            made.profiler = _profiler(program, sources)
-            return _watched(made, program, module)
+        def make(shapes: Shapes) -> Executable:
+            one = partial(program, shapes)
+            made = executable([op], function, count, one, shapes, wait=wait)
+            return _watched(made, one, module)
+
+        from gradir.compiler.sized_code import compile_sized, may_be_sized
 
         def make_sized(shapes: Shapes, graph: SizeGraph) -> SizedCode:
-            made = specialized(op, function, shapes)
-            needed = module_of_copies(needed_functions(made, function))
-            return compile_sized(needed, function, graph, count, wait)
+            return compile_sized(program(shapes), function, graph, count, wait)
+
+        def profiler_of(shapes: Shapes) -> Callable[..., Profile]:
+            return _profiler(partial(program, shapes), sources)
 
         arguments = function_named(op, function).body.block.args
         if any(is_open(a.type) for a in arguments):
-            is_checked = is_asked_for(NAN_VARIABLE) or is_asked_for(VALIDATE_VARIABLE)
-            sized = None if is_checked or not may_be_sized(op) else make_sized
-            return SpecializingExecutable(op, function, count, make, sources, sized)
+            sized = make_sized if may_be_sized(op) else None
+            return SpecializingExecutable(op, function, count, make, sources, profiler_of, sized)
         # its callees have dynamic shapes, but its arguments determine all
-        return make((None,) * len(arguments))
+        made = make(shapes := (None,) * len(arguments))
+        made.profiler = profiler_of(shapes)
+        return made
 
 
 def _watched(plain: Executable, program: Callable[[], ModuleOp], module: Module) -> Executable:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import isfinite
 from typing import Any, NoReturn, TypeAlias, TypeVar, cast
 
 Terms: TypeAlias = tuple[tuple[tuple[int, ...], int], ...]
@@ -28,8 +29,11 @@ SIZE = "%size."
 NAME = re.compile(r"%size\.(\d+)\b")
 
 
-class UnsizedError(Exception):
-    """The code of a program has no form in which its sizes are values."""
+class UnsizedError(BaseException):
+    """The code of a program has no form in which its sizes are values.
+
+    No Exception: what a verifier catches it reports as an error in the program.
+    """
 
 
 class FixedSizeError(UnsizedError):
@@ -75,7 +79,7 @@ class SizeGraph:
             if type(value) is TracedSize:
                 atoms = {atom for monomial, _ in value.terms for atom in monomial}
                 found |= frozenset[int]().union(*(self._extents_of[atom] for atom in atoms))
-            elif isinstance(value, tuple | list):
+            elif type(value) in (tuple, list):
                 found |= self.extents_of(*cast("Sequence[Any]", value))
         return found
 
@@ -185,9 +189,10 @@ def _written(graph: SizeGraph, value: Any) -> str:
         return _polynomial(value.terms)
     if type(value) is TracedCost:
         return value.name
-    if isinstance(value, tuple | list):
+    if type(value) in (tuple, list):
         return f"({''.join(f'{_written(graph, v)}, ' for v in cast('Sequence[Any]', value))})"
-    return repr(value) if isinstance(value, int | float | str) else graph.constant(value)
+    is_plain = isinstance(value, int | str) or (isinstance(value, float) and isfinite(value))
+    return repr(value) if is_plain else graph.constant(value)
 
 
 def _polynomial(terms: Terms) -> str:
@@ -470,7 +475,7 @@ def of_sizes(function: FunctionT) -> FunctionT:
 def _graph_in(value: Any) -> SizeGraph | None:
     if type(value) in (TracedSize, TracedCost):
         return value.graph
-    if isinstance(value, tuple | list):
+    if type(value) in (tuple, list):
         for each in cast("Iterable[Any]", value):
             if (found := _graph_in(each)) is not None:
                 return found
@@ -482,7 +487,7 @@ def _key(value: Any) -> Any:
         return value.terms
     if type(value) is TracedCost:
         return value.name
-    if isinstance(value, tuple | list):
+    if type(value) in (tuple, list):
         return tuple(map(_key, cast("Iterable[Any]", value)))
     return value
 

@@ -7,21 +7,24 @@ know of a program: shapes, offsets in the arena, the numbers that the code loads
 
 from __future__ import annotations
 
+import os
 import weakref
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from functools import cached_property
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects.builtin import MemRefType, ModuleOp, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
+from gradir.checks import NAN_VARIABLE, VALIDATE_VARIABLE, is_asked_for
 from gradir.codegen.driver.report import Constant
 from gradir.codegen.text.target import MachineTarget
 from gradir.compiler import tiers
+from gradir.compiler.dynamic import SIZES_VARIABLE, Shapes
 from gradir.dialects.base.attribute_names import MEMORY_LIMIT
 from gradir.dialects.base.extent_values import value_of
 from gradir.dialects.base.extents import is_extent
@@ -37,13 +40,11 @@ from gradir.dialects.base.traced_sizes import (
 )
 from gradir.dialects.grad.derivative import DerivativeOp
 from gradir.dialects.grad.host_call import HostCallOp
+from gradir.errors import ArgumentError
 from gradir.passes.shapes.name_values import argument_values
 from gradir.runtime.executable import BetterCode, Executable
 from gradir.runtime.jit import LoadedCode
 from gradir.runtime.native_code import NativeCode, linked
-
-Shapes: TypeAlias = tuple[tuple[int, ...] | None, ...]
-"""The shapes of arguments of dynamic types; None for the others."""
 
 MOST_FIXED = 3
 """How many codes are tried in which an extent turns out to be a plain number."""
@@ -71,7 +72,16 @@ def compile_sized(
 
 
 def may_be_sized(module: ModuleOp) -> bool:
-    """Whether code for many sizes is worth trying: limits of bytes are met for each size."""
+    """Whether code for many sizes is tried.
+
+    It is not where limits of bytes are met for each size, where functions of the host are called,
+    and where the environment asks for checks or against it.
+    """
+    setting = os.environ.get(SIZES_VARIABLE, "")
+    if setting not in ("", "0", "1"):
+        raise ArgumentError(f"{SIZES_VARIABLE}: 0 or 1 expected, got {setting!r}")
+    if setting == "0" or is_asked_for(NAN_VARIABLE) or is_asked_for(VALIDATE_VARIABLE):
+        return False
     for op in module.walk():
         if isinstance(op, HostCallOp) or MEMORY_LIMIT in op.attributes:
             return False
@@ -133,12 +143,6 @@ class SizedCodes:
         self._fixed.update(set(extents) - fixed)
         return None
 
-    @property
-    def is_given_up(self) -> bool:
-        """Whether no further code for many sizes is tried."""
-        names = self._open_names
-        return all(self._fixed[name] >= MOST_FIXED for name in names)
-
     # Extents: by the names in types, and of those without a name by their places.
 
     @cached_property
@@ -189,7 +193,7 @@ class SizedCode:
     def __init__(self, code: NativeCode, graph: SizeGraph, target: MachineTarget):
         self.native, self.graph, self.target = code, graph, target
         self.improvement: BetterCode | None = None
-        self.host = None
+        self.host: None = None
         self._loaded = linked(code, None)
         self._made: weakref.WeakSet[Executable] = weakref.WeakSet()
         self._facts = _Facts((replace(code.program, text=""), code.plan))

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 from gradir.codegen.text.functions import METADATA
 from gradir.codegen.text.kernel import Kernel
 from gradir.codegen.text.polls import POLL_DECLARATION
-from gradir.codegen.text.sized import SizedFunctions
 from gradir.codegen.text.target import MachineTarget
 from gradir.codegen.vector_math import Request, definitions
 from gradir.codegen.vector_math.target_functions import completed
+
+if TYPE_CHECKING:
+    from gradir.codegen.text.sized import SizedFunctions
 
 # The text of a group's kernels, from which on they are a module. One more module takes LLVM 2 ms.
 GROUP_BYTES = 1 << 15

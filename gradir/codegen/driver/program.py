@@ -54,7 +54,6 @@ from gradir.codegen.text.callback_functions import (
 from gradir.codegen.text.control_flow import ControlFlow
 from gradir.codegen.text.kinds import kind_of
 from gradir.codegen.text.polls import POLL_DECLARATION, Polls
-from gradir.codegen.text.sized import SizedFunctions
 from gradir.codegen.text.target import MachineTarget
 from gradir.codegen.text.writer import FunctionWriter
 from gradir.dialects.base.diagnostics import LocatedError
@@ -67,9 +66,11 @@ from gradir.passes.analysis.region_ops import blocks_of
 
 if TYPE_CHECKING:
     from gradir.codegen.driver.stopwatch import Stopwatch
+    from gradir.codegen.text.sized import SizedFunctions
 
-    stopwatch = Stopwatch
+    stopwatch, sized_functions = Stopwatch, SizedFunctions
 else:
+    sized_functions = lazy_function("gradir.codegen.text.sized", "SizedFunctions")
     stopwatch = lazy_function("gradir.codegen.driver.stopwatch", "Stopwatch")
 
 __all__ = [
@@ -117,7 +118,7 @@ class _Driver:
         self.buffers = BufferTable(function, self.text, self.table)
         self.sizes = graph_of(function)
         if self.sizes is not None:
-            modules.sized = SizedFunctions(self.table.take())
+            modules.sized = sized_functions(self.table.take())
         self.parts = DriverParts(self.work, target)
         self.kernels = KernelCache(target, self.work, self.buffers, modules)
         self.scalars = ScalarCode(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, Generic, NoReturn, ParamSpec, TypeVar, cast
 
 from gradir.cache.memory import Store
+from gradir.compiler.dynamic import MOST_SIZES
 from gradir.errors import ArgumentTypeError, TraceError
 from gradir.frontends.tracing.callbacks import call_user
 from gradir.frontends.tracing.default_precision import checked_precision, in_precision
@@ -64,7 +65,9 @@ class Jitted(Wrapped, Generic[P, R_co]):
             raise ArgumentTypeError(f"function: expected a Python function, got {function!r}")
         super().__init__(function, parts or (jit, (function, threads, donate_argnums)))
         self._function, self._static, self._shapes = function, static, shapes
-        self._options = CallOptions(threads, wait, argument_numbers(donate_argnums), knows_values)
+        donated = argument_numbers(donate_argnums)
+        most = None if shapes is None else MOST_SIZES
+        self._options = CallOptions(threads, wait, donated, knows_values, most)
         self._precision = precision
         self._takes_out = reads_out or "out" not in parameter_names(function)
         self._reads_out = reads_out

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, cast
 
 import numpy as np
@@ -141,6 +141,7 @@ class NamedShapes:
             )
         self._traced = Store[Hashable, Traced]()
         self._codes = Store[Hashable, Any]()
+        self._said = Store[Tree, tuple[list[str], list[Wanted | None]]]()
 
     def check(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """ArgumentError for arrays of other shapes, where a trace knows theirs."""
@@ -166,8 +167,9 @@ class NamedShapes:
     def _call(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> _Call:
         """What a call says; ArgumentError for shapes other than the wanted ones."""
         leaves, tree = flatten((tuple(args), dict(kwargs)))
-        names, label = argument_names(self._function, tree), function_name(self._function)
-        call = _Call(leaves, tree, [f"argument {name}" for name in names], self._wanted(tree))
+        label = function_name(self._function)
+        names, wanted = self._said.find_or_make(tree, lambda: self._said_of(tree))
+        call = _Call(leaves, tree, names, wanted)
         try:
             _ = call.values
         except ExtentError as error:
@@ -186,6 +188,11 @@ class NamedShapes:
         return self._traced.find_or_make(
             key, lambda: traced("jit", self._function, args, kwargs, orders=0)
         )
+
+    def _said_of(self, tree: Tree) -> tuple[list[str], list[Wanted | None]]:
+        """The names of the leaves of arguments, and what is said of each."""
+        names = argument_names(self._function, tree)
+        return [f"argument {name}" for name in names], self._wanted(tree)
 
     def _wanted(self, tree: Tree) -> list[Wanted | None]:
         """What is said of each leaf of the arguments."""
@@ -254,7 +261,12 @@ def _spec(leaf: Any, wanted: Wanted, place: str) -> Any:
             f"{place} has dtype {own.dtype}, expected {wanted.dtype}, got {type_text(type_)}"
         )
     shape = wanted.whole(own.shape)
-    return Spec(shape, own.dtype) if any(map(is_extent, shape)) else leaf
+    return _named_spec(shape, own.dtype) if any(map(is_extent, shape)) else leaf
+
+
+@lru_cache(1 << 8)
+def _named_spec(shape: tuple[Size, ...], dtype: Any) -> Spec:
+    return Spec(shape, dtype)
 
 
 def _kind(spec: Any) -> Hashable:

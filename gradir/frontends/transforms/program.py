@@ -19,6 +19,7 @@ from gradir.api import Module, compile
 from gradir.cache.memory import Store
 from gradir.checks import VARIABLES as CHECKS
 from gradir.codegen.text.target import CPU_VARIABLE, VECTOR_BYTES_VARIABLE
+from gradir.compiler.dynamic import SIZES_VARIABLE
 from gradir.compiler.tiers import TIERS_VARIABLE
 from gradir.dialects.grad.host_call import HostCallOp
 from gradir.errors import ArgumentError, ArgumentTypeError
@@ -46,7 +47,7 @@ MOST_CONSTANTS = 1 << 16
 
 SETTINGS = (
     *(CPU_VARIABLE, VECTOR_BYTES_VARIABLE, THREADS_VARIABLE, OPENMP_THREADS_VARIABLE),
-    TIERS_VARIABLE,
+    *(TIERS_VARIABLE, SIZES_VARIABLE),
     *CHECKS,
 )
 

@@ -44,6 +44,14 @@ class FixedSizeError(UnsizedError):
         self.extents = size.graph.extents_of(size)
 
 
+class EqualSizesError(UnsizedError):
+    """Two extents are equal in a call, and code is made for equal ones."""
+
+    def __init__(self, extents: frozenset[int]):
+        super().__init__(f"extents {sorted(extents)} are equal")
+        self.extents = extents
+
+
 class SizeGraph:
     """The sizes of one compilation: how they are computed, and the guards on them.
 
@@ -127,6 +135,15 @@ class SizeGraph:
         """The name of an object in the lines."""
         self._constants.append(value)
         return f"c{len(self._constants) - 1}"
+
+    def error_of_zero(self, difference: TracedSize) -> UnsizedError:
+        """What stands in the way where a difference is 0 in a call."""
+        [(one, c), *rest] = difference.terms
+        if len(rest) == 1 and rest[0][1] == -c and len(one) == len(rest[0][0]) == 1:
+            atoms = one[0], rest[0][0][0]
+            if all(atom in self._extents for atom in atoms):
+                return EqualSizesError(frozenset(map(self._extents.index, atoms)))
+        return FixedSizeError(difference)
 
     # Guards.
 
@@ -228,15 +245,15 @@ class TracedSize:
     # Arithmetic.
 
     def __add__(self, other: Any) -> Any:
-        return _sum(self, other, 1) if is_size(other) else self.cost + other
+        return _sum(self, other, 1) if is_size(other) else self._as_cost(other, operator.add)
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> Any:
-        return _sum(self, other, -1) if is_size(other) else self.cost - other
+        return _sum(self, other, -1) if is_size(other) else self._as_cost(other, operator.sub)
 
     def __rsub__(self, other: Any) -> Any:
-        return _sum(-self, other, 1) if is_size(other) else other - self.cost
+        return _sum(-self, other, 1) if is_size(other) else self._as_cost(other, _subtracted)
 
     def __neg__(self) -> Any:
         return _product(self, -1)
@@ -248,7 +265,7 @@ class TracedSize:
         return self if self >= 0 else -self
 
     def __mul__(self, other: Any) -> Any:
-        return _product(self, other) if is_size(other) else self.cost * other
+        return _product(self, other) if is_size(other) else self._as_cost(other, operator.mul)
 
     __rmul__ = __mul__
 
@@ -271,7 +288,8 @@ class TracedSize:
 
     def _compare(self, other: Any, relation: str, decide: Callable[[int], bool]) -> Any:
         if not is_size(other):
-            return self.cost.compare(relation, other)
+            is_number = _is_number(other)
+            return self.cost.compare(relation, other) if is_number else NotImplemented
         left = _sum(self, other, -1)
         if type(left) is int:
             return decide(left)
@@ -302,7 +320,7 @@ class TracedSize:
             # code for different sizes is right for equal ones
             return False
         if left.value == 0:
-            raise FixedSizeError(left)
+            raise self.graph.error_of_zero(left)
         return self.graph.guard(f"({_polynomial(left.terms)}) == 0", False)
 
     def __ne__(self, other: object) -> Any:
@@ -324,14 +342,18 @@ class TracedSize:
         """The size as a number of which costs are computed."""
         return self.graph.cost(self.value, _polynomial(self.terms))
 
+    def _as_cost(self, other: Any, function: Callable[[Any, Any], Any]) -> Any:
+        """A function of a cost and a number that is no integer."""
+        return function(self.cost, other) if _is_number(other) else NotImplemented
+
     def __truediv__(self, other: Any) -> Any:
-        return self.cost / other
+        return self._as_cost(other, operator.truediv)
 
     def __rtruediv__(self, other: Any) -> Any:
-        return other / self.cost
+        return other / self.cost if _is_number(other) else NotImplemented
 
     def __pow__(self, other: Any) -> Any:
-        return self.cost**other
+        return self._as_cost(other, operator.pow)
 
     def __lshift__(self, other: Any) -> Any:
         return self * (1 << other)
@@ -354,10 +376,14 @@ class TracedCost:
         self.graph, self.name, self.value = graph, name, value
 
     def _with(self, sign: str, other: Any, compute: Callable[[Any, Any], Any]) -> Any:
+        if not _is_number(other):
+            return NotImplemented
         text = f"{self.name} {sign} ({_written(self.graph, other)})"
         return self.graph.cost(compute(self.value, cost_of(other)), text)
 
     def _behind(self, sign: str, other: Any, compute: Callable[[Any, Any], Any]) -> Any:
+        if not _is_number(other):
+            return NotImplemented
         text = f"({_written(self.graph, other)}) {sign} {self.name}"
         return self.graph.cost(compute(cost_of(other), self.value), text)
 
@@ -432,6 +458,14 @@ def as_cost(size: Any) -> Any:
 def cost_of(value: Any) -> float:
     """The number of this call of a cost, a size or a number."""
     return value.value if type(value) in (TracedCost, TracedSize) else value
+
+
+def _is_number(value: object) -> bool:
+    return type(value) in (TracedCost, TracedSize) or isinstance(value, int | float)
+
+
+def _subtracted(one: Any, other: Any) -> Any:
+    return other - one
 
 
 def is_size(value: object) -> bool:

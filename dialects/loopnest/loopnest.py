@@ -39,10 +39,8 @@ from xdsl.dialects.builtin import (
     AffineMapAttr,
     ArrayAttr,
     DenseArrayBase,
-    IntAttr,
     StringAttr,
     UnitAttr,
-    i64,
 )
 from xdsl.ir import Attribute, Block, Dialect, Operation, Region, SSAValue
 from xdsl.irdl import (
@@ -64,10 +62,9 @@ from xdsl.traits import IsolatedFromAbove, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.base.access import Access, access_of
-from gradir.dialects.base.attributes import integers_of
+from gradir.dialects.base.attributes import bounds_attribute, bounds_of
 from gradir.dialects.base.kept_facts import kept_fact
 from gradir.dialects.base.segments import SIZES, read_quickly, segment_sizes
-from gradir.dialects.base.traced_sizes import is_traced
 from gradir.dialects.loopnest import body_ops, buffer_ops, special
 from gradir.dialects.loopnest.body_ops import (
     CheckIndexOp,
@@ -113,9 +110,7 @@ class Output(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def _numbers(values: tuple[int, ...]) -> Attribute:
-    if any(map(is_traced, values)):
-        return ArrayAttr(IntAttr(n) for n in values)
-    return DenseArrayBase.from_list(i64, list(values))
+    return bounds_attribute(values)
 
 
 @lru_cache(maxsize=4096)
@@ -151,9 +146,7 @@ def _names_of(names: Attribute) -> tuple[str, ...]:
 @kept_fact
 def _numbers_of(numbers: Attribute) -> tuple[int, ...]:
     """`_numbers`, back."""
-    if isinstance(numbers, ArrayAttr):
-        return tuple(n.data for n in cast("ArrayAttr[IntAttr]", numbers))
-    return tuple(integers_of(cast(DenseArrayBase, numbers)))
+    return bounds_of(numbers)
 
 
 @lru_cache(maxsize=4096)

@@ -192,6 +192,17 @@ class SpecializingExecutable(Recompiled):
             shapes, lambda: self._made.find(shapes) or self._make(shapes)
         )
 
+    def for_many_sizes(self, *arrays: object) -> Executable | None:
+        """Code for arrays of these shapes that holds for others too, compiled if need be.
+
+        None where the program has no such code for them.
+        """
+        shapes = shapes_of_arrays(self._function, arrays)
+        if self._make_sized is None:
+            return None
+        with gradir_errors(self._sources), paused_gc():
+            return self._sized.find(shapes) or self._sized.compile(shapes)
+
     def _make(self, shapes: Shapes) -> Executable:
         with gradir_errors(self._sources), paused_gc():
             made = self._of_many_sizes(shapes)
@@ -275,5 +286,5 @@ class SpecializingExecutable(Recompiled):
         results = ", ".join(map(str, self._function.function_type.outputs))
         return (
             f"<gradir function {self.name}({inputs}) -> ({results}), {self.threads} threads, "
-            f"{len(self._made)} specializations, {self.codes_for_many_sizes} codes for many sizes>"
+            f"{len(self._recent)} specializations>"
         )

@@ -8,10 +8,11 @@ know of a program: shapes, offsets in the arena, the numbers that the code loads
 from __future__ import annotations
 
 import os
+import warnings
 import weakref
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, is_dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
 from typing import Any, cast
 
@@ -19,6 +20,7 @@ import numpy as np
 from xdsl.dialects.builtin import MemRefType, ModuleOp, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
+from xdsl.utils.exceptions import VerifyException
 
 from gradir.checks import NAN_VARIABLE, VALIDATE_VARIABLE, is_asked_for
 from gradir.codegen.driver.report import Constant
@@ -26,11 +28,13 @@ from gradir.codegen.text.target import MachineTarget
 from gradir.compiler import tiers
 from gradir.compiler.dynamic import SIZES_VARIABLE, Shapes
 from gradir.dialects.base.attribute_names import MEMORY_LIMIT
+from gradir.dialects.base.diagnostics import LocatedError
 from gradir.dialects.base.extent_values import value_of
 from gradir.dialects.base.extents import is_extent
 from gradir.dialects.base.shapes import DYNAMIC, is_open, shape_of
 from gradir.dialects.base.traced_sizes import (
     NAME,
+    EqualSizesError,
     FixedSizeError,
     SizeGraph,
     TracedCost,
@@ -40,7 +44,7 @@ from gradir.dialects.base.traced_sizes import (
 )
 from gradir.dialects.grad.derivative import DerivativeOp
 from gradir.dialects.grad.host_call import HostCallOp
-from gradir.errors import ArgumentError
+from gradir.errors import ArgumentError, CompileError
 from gradir.passes.shapes.name_values import argument_values
 from gradir.runtime.executable import BetterCode, Executable
 from gradir.runtime.jit import LoadedCode
@@ -93,6 +97,43 @@ def may_be_sized(module: ModuleOp) -> bool:
 MakeSized = Callable[[Shapes, SizeGraph], "SizedCode"]
 
 
+@dataclass
+class _Open:
+    """Which extents a code leaves open: not those that it has as numbers, nor those that it takes
+    to be equal to another one."""
+
+    names: Sequence[str]
+    fixed: dict[str, int] = field(default_factory=dict[str, int])
+    equal: dict[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def left(self) -> list[str]:
+        """The names of the extents that are values."""
+        return [n for n in self.names if n not in self.fixed and n not in self.equal]
+
+    def holds(self, extents: Mapping[str, int]) -> bool:
+        """Whether extents have the numbers, and are equal where that is needed."""
+        return all(extents[name] == n for name, n in self.fixed.items()) and all(
+            extents[name] == extents[other] for name, other in self.equal.items()
+        )
+
+    def fix(self, names: Iterable[str], extents: Mapping[str, int]) -> None:
+        """Have some extents as numbers."""
+        for name in names:
+            self.fixed[name] = extents[name]
+        for name, other in list(self.equal.items()):
+            if other in self.fixed:
+                del self.equal[name]
+                self.fixed[name] = extents[name]
+
+    def join(self, one: str, other: str) -> None:
+        """Take two extents for equal."""
+        for name, first in self.equal.items():
+            if first == other:
+                self.equal[name] = one
+        self.equal[other] = one
+
+
 class SizedCodes:
     """The codes of one function that hold for many sizes.
 
@@ -102,19 +143,24 @@ class SizedCodes:
 
     def __init__(self, function: FuncOp, make: MakeSized):
         self._function, self._make = function, make
-        self._codes: list[tuple[dict[str, int], SizedCode]] = []
+        self._codes: list[tuple[_Open, SizedCode]] = []
         # the extents that were plain numbers in some codes, and in how many
         self._fixed: Counter[str] = Counter()
 
     def __len__(self) -> int:
         return len(self._codes)
 
+    @property
+    def name(self) -> str:
+        """Of the function."""
+        return self._function.sym_name.data
+
     def find(self, shapes: Shapes) -> Executable | None:
         """The code for these shapes; None where none holds for them."""
         extents = self._extents(shapes)
-        for fixed, code in self._codes:
-            if all(extents[name] == n for name, n in fixed.items()):
-                made = code.at([n for name, n in extents.items() if name not in fixed])
+        for wanted, code in self._codes:
+            if wanted.holds(extents):
+                made = code.at([extents[name] for name in wanted.left])
                 if made is not None:
                     return made
         return None
@@ -122,25 +168,31 @@ class SizedCodes:
     def compile(self, shapes: Shapes) -> Executable | None:
         """New code that holds for these shapes and others; None where there is no such code."""
         extents = self._extents(shapes)
-        fixed = {name for name, count in self._fixed.items() if count >= MOST_FIXED}
-        while len(fixed) < len(extents):
-            graph = SizeGraph()
-            sizes: dict[str, Any] = {
-                name: n if name in fixed else graph.extent(n) for name, n in extents.items()
-            }
-            open_names = [name for name in extents if name not in fixed]
+        found = _Open(self._open_names)
+        found.fix([name for name, count in self._fixed.items() if count >= MOST_FIXED], extents)
+        while found.left:
+            left, graph = found.left, SizeGraph()
+            sizes: dict[str, Any] = {**found.fixed}
+            sizes |= {name: graph.extent(extents[name]) for name in left}
+            sizes |= {name: sizes[other] for name, other in found.equal.items()}
             try:
                 code = self._make(self._shapes(shapes, sizes), graph)
             except FixedSizeError as error:
-                new = {open_names[k] for k in error.extents}
-                self._fixed.update(new)
-                fixed |= new
-                continue
+                found.fix([left[k] for k in error.extents], extents)
+            except EqualSizesError as error:
+                found.join(*(left[k] for k in sorted(error.extents)))
             except UnsizedError:
-                break
-            self._codes.append(({name: extents[name] for name in fixed}, code))
-            return code.at([extents[name] for name in open_names])
-        self._fixed.update(set(extents) - fixed)
+                found.fix(left, extents)
+            except (LocatedError, VerifyException):
+                return None  # the code for these sizes says what is wrong
+            except CompileError as error:
+                warnings.warn(f"{self.name} is compiled for each size: {error}", stacklevel=2)
+                found.fix(left, extents)
+            else:
+                self._codes.append((found, code))
+                self._fixed.update(found.fixed.keys())
+                return code.at([extents[name] for name in left])
+        self._fixed.update(found.fixed.keys())
         return None
 
     # Extents: by the names in types, and of those without a name by their places.

@@ -14,7 +14,7 @@ from gradir.dialects.base.traced_sizes import NAME, UnsizedError
 SIZES = "%sizes"
 
 _FUNCTION = re.compile(
-    r"^define ([^@\n]*)@([\w.$-]+)\(([^\n]*)\)([^\n]*\{)\nentry:\n(.*?)^\}$", re.M | re.S
+    r"^define ([^@\n]*)@([\w.$-]+)\(([^)\n]*)\)([^\n]*\{)\nentry:\n(.*?)^\}$", re.M | re.S
 )
 # constants of LLVM, in which no value can stand
 _CONSTANT = re.compile(r"(<[^>\n]*%size\.|splat \([^)\n]*%size\.|\[%size\.)")
@@ -29,7 +29,9 @@ class SizedFunctions:
 
     def of_kernel(self, text: str) -> str:
         """The text of a kernel, whose functions take the address of the sizes."""
-        self._symbols.update(symbol for _, symbol, *_ in _FUNCTION.findall(text))
+        functions = _FUNCTION.findall(text)
+        # functions of vector math, which give something, know of no size
+        self._symbols.update(symbol for head, symbol, *_ in functions if head.endswith("void "))
         return self.of_driver(text)
 
     def of_driver(self, text: str) -> str:

@@ -487,8 +487,8 @@ def compile(
 ) -> Executable | SpecializingExecutable:
     """Native code for `@function`: a callable `fn(*arrays, out=None) -> tuple` of arrays.
 
-    For arguments with dynamic extents (`?`) the arrays of a call give them: the code is made at the
-    first call with arrays of some shapes, and kept for calls with the same shapes.
+    For arguments with dynamic extents (`?`) the arrays of a call give them: code is made at the
+    first call for its shapes, and at the next call with other shapes for many (docs/shapes.md).
 
     `threads` is the most threads; None for all cores (or GRADIR_NUM_THREADS). `fn.plan` has the
     place of each buffer (`fn.plan.peak_bytes` is the arena, without arguments and results),

@@ -532,7 +532,8 @@ def _terms(value: Any) -> Mapping[tuple[int, ...], int]:
     return {(): value} if value else {}
 
 
-def _made(graph: SizeGraph, terms: Mapping[tuple[int, ...], int], value: int) -> Any:
+def _size(graph: SizeGraph, terms: Mapping[tuple[int, ...], int], value: int) -> Any:
+    """The size of a polynomial; an integer where that is constant."""
     left = {monomial: c for monomial, c in terms.items() if c}
     if not any(left):
         return left.get((), 0)
@@ -547,7 +548,7 @@ def _sum(left: Any, right: Any, factor: int) -> Any:
     terms = dict(_terms(left))
     for monomial, count in _terms(right).items():
         terms[monomial] = terms.get(monomial, 0) + factor * count
-    return _made(_graph(left, right), terms, int_of(left) + factor * int_of(right))
+    return _size(_graph(left, right), terms, int_of(left) + factor * int_of(right))
 
 
 def _product(left: Any, right: Any) -> Any:
@@ -556,10 +557,11 @@ def _product(left: Any, right: Any) -> Any:
         for other, n in _terms(right).items():
             monomial = tuple(sorted(one + other))
             terms[monomial] = terms.get(monomial, 0) + m * n
-    return _made(_graph(left, right), terms, int_of(left) * int_of(right))
+    return _size(_graph(left, right), terms, int_of(left) * int_of(right))
 
 
 def _quotient(left: Any, right: Any) -> Any:
+    """left // right; terms that the divisor divides are no part of the new atom."""
     if type(right) is int:
         if right == 0:
             raise ZeroDivisionError(f"{left!r} // 0")
@@ -571,8 +573,8 @@ def _quotient(left: Any, right: Any) -> Any:
         whole = {m: c // right for m, c in _terms(left).items()}
         rest = {m: c % right for m, c in _terms(left).items()}
         graph = left.graph
-        out = _made(graph, whole, sum(c * _value(graph, m) for m, c in whole.items()))
-        inner = _made(graph, rest, sum(c * _value(graph, m) for m, c in rest.items()))
+        out = _size(graph, whole, sum(c * _value(graph, m) for m, c in whole.items()))
+        inner = _size(graph, rest, sum(c * _value(graph, m) for m, c in rest.items()))
         return out + (inner // right if type(inner) is int else graph.quotient(inner, right))
     exact = _exact(left, right)
     return _graph(left, right).quotient(left, right) if exact is None else exact
@@ -600,7 +602,7 @@ def _exact(left: Any, right: TracedSize) -> Any:
         if count % number:
             return None
         found[tuple(rest)] = count // number
-    return _made(right.graph, found, int_of(left) // right.value)
+    return _size(right.graph, found, int_of(left) // right.value)
 
 
 def divides(size: Any, extent: Any) -> bool:

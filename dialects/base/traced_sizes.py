@@ -131,6 +131,14 @@ class SizeGraph:
             self._lines.append(f"{made.name} = {text}")
         return self._known[key]
 
+    def rounded(self, cost: TracedCost) -> TracedSize:
+        """A cost as an integer."""
+        key = "round", cost.name
+        if key not in self._known:
+            every = frozenset(range(len(self._extents)))
+            self._known[key] = self._result(round(cost.value), f"round({cost.name})", every)
+        return self._known[key]
+
     def constant(self, value: Any) -> str:
         """The name of an object in the lines."""
         self._constants.append(value)
@@ -441,10 +449,13 @@ class TracedCost:
     def __bool__(self) -> bool:
         return self.graph.guard(f"{self.name} != 0", bool(self.value))
 
+    def __round__(self) -> TracedSize:
+        return self.graph.rounded(self)
+
     def __index__(self) -> NoReturn:
         raise UnsizedError(f"{self!r} as a plain number")
 
-    __int__ = __float__ = __index__
+    __int__ = __float__ = __floor__ = __ceil__ = __index__
 
     def __repr__(self) -> str:
         return f"<{self.value} = {self.name}>"

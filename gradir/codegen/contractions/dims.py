@@ -21,7 +21,13 @@ from gradir.codegen.contractions.choose_tiles import (
     with_numbers,
 )
 from gradir.codegen.contractions.product_plan import Chain, Operand, Product
-from gradir.codegen.costs import CLOSE_COST, FAR_ROWS_PART, SCATTER_COST, TURN_COST
+from gradir.codegen.costs import (
+    CLOSE_COST,
+    FAR_ROWS_PART,
+    FAR_SCATTER_COST,
+    SCATTER_COST,
+    TURN_COST,
+)
 from gradir.codegen.text.kinds import bytes_of, kind_of
 from gradir.codegen.text.target import MachineTarget
 from gradir.codegen.text.writer import CLOSE_STRIDE, LINE_BYTES
@@ -78,10 +84,13 @@ def _cost(op: ContractOp, one: Tiling, target: MachineTarget) -> float:
     total *= 1 + FAR_ROWS_PART * (min(apart / LINE_BYTES, 1) + min(apart / PAGE_BYTES, 1))
     if one.is_turned:
         total += TURN_COST * results
+    scatter = SCATTER_COST
+    if results * c.accumulator_bytes > target.l2_bytes:
+        scatter = FAR_SCATTER_COST
     for steps in _output_strides(op):
         step = 0 if one.vector_dim is None else abs(int_of(steps[one.vector_dim]))
         if step > 1:
-            total += (CLOSE_COST if step <= CLOSE_STRIDE else SCATTER_COST) * results
+            total += (CLOSE_COST if step <= CLOSE_STRIDE else scatter) * results
     return total
 
 

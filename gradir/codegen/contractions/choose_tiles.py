@@ -71,17 +71,12 @@ def _sized_plan(c: Product, target: MachineTarget, threads: int) -> ProductPlan:
     It is right for all numbers of rows that a tile has, and of k; guards keep it to numbers for
     which another plan would hardly be better.
     """
-    if is_traced(c.n):
-        c = replace(c, n=int(c.n))
     if any(map(is_traced, c.k_outer)):
         raise UnsizedError("a product that sums over several dimensions, one of them named")
     if not (prod(c.batch) and c.m and c.n and c.k):
         return _trivial(c, target)
-    rows = c.m
-    if is_traced(c.m):
-        least = next((rows for rows in ROW_CLASSES if c.m >= rows), 1)
-        rows = max(int_of(c.m), least) if least > MOST_HEIGHT else least
-    numbers = replace(with_numbers(c), m=rows)
+    rows = _in_class(c.m)
+    numbers = replace(with_numbers(c), m=rows, n=_in_class(c.n))
     shapes = sorted(_shapes(numbers, target))[:SHAPES_TO_COMPARE]
     candidates = [
         candidate
@@ -94,6 +89,14 @@ def _sized_plan(c: Product, target: MachineTarget, threads: int) -> ProductPlan:
         is_whole = best.height >= rows or _k_block(c, target, best.width) is c.k
         k_block = c.k if is_whole and k_block == numbers.k else k_block
     return replace(best, product=c, k_block=k_block)
+
+
+def _in_class(extent: int) -> int:
+    """The number of rows or columns that a plan is chosen for."""
+    if not is_traced(extent):
+        return extent
+    least = next((rows for rows in ROW_CLASSES if extent >= rows), 1)
+    return int_of(extent) if least > MOST_HEIGHT else least
 
 
 def with_numbers(c: Product) -> Product:

@@ -62,7 +62,7 @@ class TurnedFinish(Finish):
         super().__init__(f, plan, epilogue)
         # rows of the transposed tile, whole vectors each
         self.stride = -(-plan.height // plan.lanes) * plan.lanes
-        size = self.stride * max(plan.width if plan.full_panels else 0, plan.tail_width)
+        size = self.stride * plan.widest_panel
         self.turned = f.allocate(self.kind, size, plan.alignment, "turned")
 
     def tile(
@@ -71,7 +71,9 @@ class TurnedFinish(Finish):
         f, plan = self.f, self.plan
         self._turn(tile, slot)
         first = f.multiply(panel, plan.width)
-        columns = str(sum(vector.valid for vector in tile.vectors))
+        is_tail = tile.vectors[0].mask_name is not None
+        valid = sum(vector.valid for vector in tile.vectors)
+        columns = str(plan.tail_columns if is_tail else valid)
         if is_traced(plan.product.m):
             repeated = f.subtract(f.multiply(index, plan.height), row)
             some = f.emit(f"icmp sgt i64 {repeated}, 0")

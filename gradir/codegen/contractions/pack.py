@@ -24,7 +24,7 @@ def column_panels(
     f: FunctionWriter, plan: ProductPlan, first: str, last: str, tail: str | None, hint: str = ""
 ) -> Iterator[AbstractContextManager[ColumnPanel]]:
     """A loop over the full panels [first, last), and where `tail` holds the narrower last one."""
-    if plan.full_panels:
+    if plan.has_open_columns or plan.full_panels:
         yield _full_panels(f, plan, first, last, f"{hint}panel")
     if tail is not None:
         yield _last_panel(f, plan, tail, f"{hint}tail")
@@ -100,10 +100,15 @@ class RightPacker:
                 value = load_vector(f, kind, start.at(f, 0, place), vector)
                 f.store(kind, vector.lanes, f.element(kind, target, place), value)
             return
-        valid = sum(vector.valid for vector in vectors)
+        is_open = vectors[0].mask_name is not None
+        valid = self.plan.tail_columns if is_open else sum(vector.valid for vector in vectors)
         with f.loop("0", str(valid), hint="pack.column", at_least_once=True) as inner:
             value = load_vector(f, kind, start.at(f, 0, inner), SCALAR)
             f.store(kind, 1, f.element(kind, target, inner), value)
+        if is_open:
+            with f.loop(str(valid), str(self.plan.width), hint="pack.missing") as missing:
+                f.store(kind, 1, f.element(kind, target, missing), "0.0")
+            return
         for missing in range(valid, sum(vector.lanes for vector in vectors)):
             f.store(kind, 1, f.element(kind, target, missing), "0.0")
 
@@ -114,6 +119,11 @@ class RightPacker:
         f, lanes, kind = self.f, self.plan.lanes, self.kind
         corner, width = self.rhs.at(f, 0, column), sum(vector.lanes for vector in vectors)
         whole = self.plan.packed_k // lanes * lanes
+        if vectors[0].mask_name is not None:
+            with f.loop(begin, end, hint="pack.k") as k:
+                target = f.element(kind, base, self._offset(k, width))
+                self._copy_row(corner.at(f, k, 0), vectors, "0", target)
+            return
 
         def pack_vector(vector: Vector, first: str) -> None:
             with f.loop(begin, f.minimum(end, whole), lanes, hint="pack.k") as k:

@@ -101,11 +101,11 @@ class ProductLoops:
         group, linear = f.divide(rest, plan.groups)
         batch = f.digits(linear, c.batch)
         group_first = f.multiply(group, plan.group_panels)
-        with_tail = None
-        if plan.tail:
-            with_tail = "true"
-            if plan.groups > 1:
-                with_tail = f.emit(f"icmp eq i64 {group}, {plan.groups - 1}")
+        with_tail = has_tail(f, plan)
+        if with_tail is not None and (is_traced(plan.groups) or plan.groups > 1):
+            is_last = f.emit(f"icmp eq i64 {group}, {plan.groups - 1}")
+            is_sure = with_tail == "true"
+            with_tail = is_last if is_sure else f.binary("and", "i1", 1, with_tail, is_last)
         packed = None
         if plan.pack_rhs == "shared":
             packed = packed_rhs(f, plan, self._rhs_batch(batch))
@@ -351,6 +351,7 @@ def _write_compute(
     """An item is one unit, or one share of the units if shares have memory of their own."""
     if not is_traced(plan.units) and plan.units == 0:
         return
+    _write_masks(f, plan)
     slot = f.allocate(plan.product.accumulator, plan.slot_elements, plan.alignment)
     finish = TurnedFinish(f, plan, epilogue) if turned else Finish(f, plan, epilogue)
     if not plan.shares:
@@ -368,6 +369,7 @@ def _write_compute(
 
 def _write_pack(f: FunctionWriter, plan: ProductPlan) -> None:
     """An item is a few rows of the right matrix of one batch element."""
+    _write_masks(f, plan)
     c = plan.product
     extents, strides = c.rhs_k
     with f.loop("%begin", "%end", hint="item") as item:
@@ -384,9 +386,27 @@ def _write_pack(f: FunctionWriter, plan: ProductPlan) -> None:
             origin=f.multiply(outer, -plan.packed_k),
             first="0",
             last=str(plan.full_panels),
-            tail="true" if plan.tail else None,
+            tail=has_tail(f, plan),
         )
         RightPacker(f, plan, rhs, panels).pack(begin, end)
+
+
+def has_tail(f: FunctionWriter, plan: ProductPlan) -> str | None:
+    """The i1 that a narrower panel follows the full ones; None where there surely is none."""
+    if plan.has_open_columns:
+        return f.emit(f"icmp sgt i64 {plan.tail_columns}, 0")
+    return "true" if plan.tail else None
+
+
+def _write_masks(f: FunctionWriter, plan: ProductPlan) -> None:
+    """The masks of the last panel, where a value counts its columns."""
+    if not plan.has_open_columns:
+        return
+    with f.early():
+        for number, vector in enumerate(plan.tail):
+            left = f.subtract(str(plan.tail_columns), number * plan.lanes)
+            mask = f.first_lanes(plan.lanes, f.maximum(left, "0"))
+            f.line(f"{vector.mask_name} = and {llvm_type('i1', plan.lanes)} {mask}, {mask}")
 
 
 def packed_rhs(f: FunctionWriter, plan: ProductPlan, batch: str) -> str:

@@ -116,14 +116,20 @@ class Product:
 
 @dataclass(frozen=True)
 class Vector:
-    """`lanes` consecutive columns; the first `valid` of them exist."""
+    """`lanes` consecutive columns; the first `valid` of them exist.
+
+    Where a value says how many do, `mask_name` is the mask that the function has of them.
+    """
 
     lanes: int
     valid: int
+    mask_name: str | None = None
 
     @property
     def mask(self) -> str | None:
-        """The constant that has the lanes that exist, or None if all do."""
+        """The lanes that exist, or None if all do; a constant where their number is."""
+        if self.mask_name is not None:
+            return self.mask_name
         return None if self.valid == self.lanes else constant_mask(self.lanes, self.valid)
 
 
@@ -181,8 +187,24 @@ class ProductPlan:
 
     @once
     def tail(self) -> tuple[Vector, ...]:
-        """The vectors of the last, narrower column panel; empty if there is none."""
+        """The vectors of the last, narrower column panel; empty if there is none.
+
+        Where a value counts the columns these are as many as of any panel, with masks.
+        """
+        if self.has_open_columns:
+            masks = (f"%tail.{k}" for k in range(self.vectors))
+            return tuple(Vector(self.lanes, self.lanes, mask) for mask in masks)
         return tuple(split_columns(self.product.n % self.width, self.lanes, self.target.masked))
+
+    @property
+    def has_open_columns(self) -> bool:
+        """Whether a value counts the columns."""
+        return is_traced(self.product.n)
+
+    @property
+    def tail_columns(self) -> int:
+        """The columns behind the full panels."""
+        return self.product.n - self.full_panels * self.width
 
     @property
     def tail_width(self) -> int:
@@ -190,7 +212,7 @@ class ProductPlan:
 
     @property
     def column_panels(self) -> int:
-        return self.full_panels + bool(self.tail)
+        return -(-self.product.n // self.width)
 
     @property
     def groups(self) -> int:
@@ -254,9 +276,15 @@ class ProductPlan:
         return _odd_lines(self.k_block, line) * line + 1
 
     @property
+    def widest_panel(self) -> int:
+        """Columns of the widest panel there is."""
+        has_full = self.has_open_columns or self.full_panels
+        return max(self.width if has_full else 0, self.tail_width)
+
+    @property
     def slot_elements(self) -> int:
         """Elements in memory for the accumulators of one tile."""
-        return self.height * max(self.width if self.full_panels else 0, self.tail_width)
+        return self.height * self.widest_panel
 
     @property
     def slots_bytes(self) -> int:

@@ -17,6 +17,7 @@ from gradir.dialects.base.interfaces import has_trait, is_terminator
 from gradir.dialects.base.kept_facts import kept_fact
 from gradir.dialects.base.shapes import byte_size, element_of, is_static, is_tensor, shape_of
 from gradir.dialects.base.slice_type import is_slices
+from gradir.dialects.base.traced_sizes import int_of
 from gradir.dialects.grad.tape import TapeNewOp, TapeType, record_bytes
 from gradir.dialects.loopnest.loopnest import ContractOp, LoopOp, ViewOp
 from gradir.passes.analysis.contraction_chains import may_overwrite
@@ -123,12 +124,12 @@ def bytes_of(value: SSAValue) -> int:
 @kept_fact
 def bytes_of_type(type_: Attribute) -> int:
     """The bytes of a tensor type of static shape, or of both tensors of row slices; 0 for other
-    types."""
+    types. Of sizes that are values, those of this call: what is decided by them changes no bit."""
     if is_slices(type_):
         return bytes_of_type(type_.indices) + bytes_of_type(type_.values)
     if not is_tensor(type_) or not is_static(type_):
         return 0
-    return byte_size(element_of(type_)) * prod(shape_of(type_))
+    return int_of(byte_size(element_of(type_)) * prod(shape_of(type_)))
 
 
 def held_bytes(value: SSAValue) -> int:

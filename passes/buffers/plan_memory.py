@@ -21,7 +21,7 @@ from xdsl.passes import ModulePass
 
 from gradir.dialects.base.diagnostics import PassError
 from gradir.dialects.base.shapes import byte_size, element_of, is_tensor, shape_of
-from gradir.dialects.base.traced_sizes import of_sizes
+from gradir.dialects.base.traced_sizes import int_of, is_traced, of_sizes
 from gradir.dialects.loopnest.buffer_ops import WindowOp
 from gradir.dialects.loopnest.loopnest import ViewOp
 from gradir.passes.analysis.edits import insert_before, replace_results
@@ -184,9 +184,10 @@ def _bytes(type_: Attribute) -> int:
 
 def assign_offsets(ranges: list[Range]) -> MemoryPlan:
     """Offsets for live ranges: by size, the lowest that no overlapping range occupies."""
-    sizes = tuple(size for _, size, _, _ in ranges)
-    lives = tuple((first, last) for _, _, first, last in ranges)
-    *offsets, peak = _place(sizes, lives)
+    sizes = [size for _, size, _, _ in ranges]
+    lives = [(first, last) for _, _, first, last in ranges]
+    place = _place_in_slots if any(map(is_traced, sizes)) else _place
+    *offsets, peak = place(sizes, lives)
     placed = [
         PlannedBuffer(name, size, offset, first, last)
         for (name, size, first, last), offset in zip(ranges, offsets, strict=True)
@@ -194,8 +195,7 @@ def assign_offsets(ranges: list[Range]) -> MemoryPlan:
     return MemoryPlan(tuple(sorted(placed, key=lambda b: b.first)), peak)
 
 
-@of_sizes
-def _place(sizes: tuple[int, ...], lives: tuple[tuple[int, int], ...]) -> tuple[int, ...]:
+def _place(sizes: Sequence[int], lives: Sequence[tuple[int, int]]) -> tuple[int, ...]:
     """The offsets of buffers with these sizes and lives, the largest placed first; and the peak."""
     offsets = [0] * len(sizes)
     # the placed ranges, sorted by offset: offset, aligned end, first and last position
@@ -213,6 +213,34 @@ def _place(sizes: tuple[int, ...], lives: tuple[tuple[int, int], ...]) -> tuple[
             taken = np.insert(taken, at, row, axis=1)
     peak = max((o + size for o, size in zip(offsets, sizes, strict=True)), default=0)
     return (*offsets, peak)
+
+
+def _place_in_slots(sizes: Sequence[int], lives: Sequence[tuple[int, int]]) -> tuple[int, ...]:
+    """The offsets of buffers whose sizes are values, and the peak.
+
+    A slot has buffers that never live at the same time, and is as large as the largest: so the
+    sizes of a call do not decide which buffers share memory.
+    """
+    slots: list[list[int]] = []
+    for k in sorted(range(len(sizes)), key=lambda k: (-int_of(sizes[k]), lives[k][0])):
+        first, last = lives[k]
+        alone = (s for s in slots if all(lives[o][1] < first or last < lives[o][0] for o in s))
+        slot = next(alone, None)
+        if slot is None:
+            slot = list[int]()
+            slots.append(slot)
+        slot.append(k)
+    offsets, end = [0] * len(sizes), 0
+    for slot in slots:
+        for k in slot:
+            offsets[k] = end
+        end += _aligned(_largest(*(sizes[k] for k in slot)))
+    return (*offsets, end)
+
+
+@of_sizes
+def _largest(*sizes: int) -> int:
+    return max(sizes)
 
 
 def _offset_type(sizes: Sequence[int]) -> np.dtype[Any]:

@@ -19,6 +19,7 @@ from xdsl.traits import is_side_effect_free
 
 from gradir.dialects.base.access import Access
 from gradir.dialects.base.shapes import shape_of
+from gradir.dialects.base.traced_sizes import int_of
 from gradir.dialects.loopnest.loopnest import BarrierOp, ContractOp, LoopOp, NestOp
 from gradir.passes.analysis.live_bytes import bytes_of
 from gradir.passes.analysis.liveness import all_operands
@@ -228,7 +229,7 @@ class Grouping:
 
     def _waits_for_more(self, one: FusionGroup, other: FusionGroup) -> bool:
         """A small group that others read too would come to wait for a large nest."""
-        large = self._larger_than(SMALL * prod(one.space or ()))
+        large = self._larger_than(SMALL * int_of(prod(one.space or ())))
         more = large & other.needs & ~one.needs & ~one.members
         if not any(not self._group_at(p).members & one.needs for p in _bits(more)):
             return False
@@ -256,7 +257,7 @@ class Grouping:
         first, second = sorted((one, other), key=lambda g: g.place)
         before = self._before(second) - {first}
         may_hoist = all(self._may_run_by(first.place, g, second) for g in before)
-        if self._iterations_between(first, second) * SMALL <= prod(first.space or ()):
+        if self._iterations_between(first, second) * SMALL <= int_of(prod(first.space or ())):
             return first.place if may_hoist else second.place
         inside = first.members | second.members
         if may_hoist and self._saves_hoisted(first, second, inside):
@@ -402,12 +403,12 @@ def _group_of_one(op: Operation, position: int, needs: int) -> FusionGroup:
 def _is_worth_sharing(value: SSAValue, space: tuple[int, ...]) -> bool:
     """A read of the value is much of what an iteration over the space reads. The same number for
     many updates of weights is not: as one nest, these would only fill it up."""
-    return SMALL * prod(shape_of(value.type)) >= prod(space)
+    return SMALL * int_of(prod(shape_of(value.type))) >= int_of(prod(space))
 
 
 def _iterations(op: Operation) -> int:
     """How many iterations an op has; none if it is no loop op."""
-    return prod(op.extents) if isinstance(op, LoopOp) else 0
+    return int_of(prod(op.extents)) if isinstance(op, LoopOp) else 0
 
 
 def _space(op: Operation) -> tuple[int, ...] | None:

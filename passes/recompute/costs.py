@@ -28,6 +28,7 @@ from gradir.dialects.base.shapes import (
     is_tensor,
     shape_of,
 )
+from gradir.dialects.base.traced_sizes import int_of
 from gradir.dialects.base.value import Emitter
 from gradir.dialects.building.body import computes
 from gradir.dialects.foreign.elements import is_on_tensors, lower_elements
@@ -177,11 +178,11 @@ def _measured(op: Operation) -> Cost:
 def _of_nest(op: Operation) -> Cost:
     if isinstance(op, ForallOp):
         # one pass over all elements; its loops' visits per element are unknown
-        elements = sum(prod(shape_of(v.type)) for v in (*op.operands, *op.results))
+        elements = int_of(sum(prod(shape_of(v.type)) for v in (*op.operands, *op.results)))
         return Cost(scalar_flops=elements * len(list(op.body.walk())), reduces=True)
     if not isinstance(op, LoopOp):
         return Cost(is_free=True)
-    points = prod(op.extents)
+    points = int_of(prod(op.extents))
     moves = isinstance(op, NestOp) and not computes(op.body.block) and _is_view(op)
     if moves:
         return Cost(is_free=True)
@@ -203,11 +204,11 @@ def kernel_cost(op: KernelOp) -> Cost:
     The trips of a ForallOp's loops are not known: it has no flops, and the bytes of its buffers.
     """
     if isinstance(op, LoopOp):
-        points, reads = prod(op.extents), _touched(op, _uses(op)[0])
+        points, reads = int_of(prod(op.extents)), _touched(op, _uses(op)[0])
         size = reads + _touched(op, _uses(op)[1])
         body = sum(map(_float_flops, op.body.block.ops))
         if isinstance(op, ContractOp):
-            epilogue = prod(op.extents[: op.free_dims]) * body
+            epilogue = int_of(prod(op.extents[: op.free_dims])) * body
             return Cost(contraction_flops=2 * points, scalar_flops=epilogue, bytes=size)
         sums = zip(op.output_combiners, op.yielded, strict=False)
         body += sum(combiner != "none" and is_float(v.type) for combiner, v in sums)
@@ -236,7 +237,7 @@ def _touched(op: LoopOp, uses: Uses) -> int:
         dims = range(len(op.extents))
         if access is not None and all(row.symbol is None for row in access.rows):
             dims = access.used
-        points = prod(op.extents[d] for d in dims)
+        points = int_of(prod(op.extents[d] for d in dims))
         elements[value] = min(elements.get(value, 0) + points, prod(_shape(value)))
     return sum(count * _element_bytes(value) for value, count in elements.items())
 
@@ -246,7 +247,8 @@ def _all_bytes(values: Iterable[SSAValue]) -> int:
 
 
 def _shape(value: SSAValue) -> Sequence[int]:
-    return cast(ShapedType, value.type).get_shape()
+    """The extents, in numbers of this call where they are values: a cost decides no bit."""
+    return tuple(map(int_of, cast(ShapedType, value.type).get_shape()))
 
 
 def _element_bytes(value: SSAValue) -> int:

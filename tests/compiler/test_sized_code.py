@@ -189,7 +189,7 @@ def test_a_few_codes_serve_all_sizes():
         value, gradients = alone(*arguments)
         for one, other in zip(code(*arguments), (value, *gradients), strict=True):
             assert np.asarray(one).tobytes() == np.asarray(other).tobytes()
-    assert 1 <= code.codes_for_many_sizes <= 8
+    assert 1 <= code.codes_for_many_sizes <= 10
     assert code.specialized(*_arguments(333)).program.text == code.specialized(
         *_arguments(334)
     ).program.text  # fmt: skip

@@ -26,7 +26,7 @@ from gradir.dialects.base.traced_sizes import UnsizedError, int_of, is_traced, p
 SHAPES_TO_COMPARE = 4
 # Of a product whose rows are counted by a value: the least rows that have a plan of their own, and
 # more rows than any tile has.
-ROW_CLASSES, MOST_HEIGHT = (512, 96, 32, 16, 8, 4, 2), 31
+ROW_CLASSES, MOST_HEIGHT = (512, 32, 16, 8, 4, 2), 31
 DIRECT_ROWS = 96  # with fewer rows reading a right operand in place is always cheaper
 STREAM_ROWS = 512  # from this many on it pays to pack one that the L2 cache cannot hold
 LATENCY_CYCLES = round(costs.LATENCY_COST / costs.CYCLE)

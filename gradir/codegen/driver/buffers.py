@@ -9,7 +9,7 @@ from typing import Any, ClassVar, cast
 from xdsl.dialects import func, memref
 from xdsl.ir import Block, Operation, SSAValue
 
-from gradir.codegen.driver.attributes import global_data
+from gradir.codegen.driver.attributes import global_data, graph_of
 from gradir.codegen.driver.growing_memory import RECORDS_WORDS
 from gradir.codegen.driver.parts import is_long_list
 from gradir.codegen.driver.report import BufferType, Constant, byte_size
@@ -18,6 +18,7 @@ from gradir.codegen.driver.threads import Use
 from gradir.codegen.text.writer import FunctionWriter
 from gradir.dialects.base.constants import constant_integer
 from gradir.dialects.base.diagnostics import LocatedError, value_name
+from gradir.dialects.base.traced_sizes import TracedSize
 from gradir.dialects.loopnest.buffer_ops import RecordsAtOp, RecordsOp, ReserveOp, WindowOp
 from gradir.dialects.loopnest.host_invoke import HostInvokeOp
 from gradir.dialects.loopnest.loopnest import KernelOp, ReshapeOp
@@ -33,7 +34,8 @@ class Buffer:
     """A value of memref type: bytes of an argument or a constant, and the pointer to them.
 
     Of a window the bytes are all those where it may be. A private one is on a thread's own stack.
-    In a long list of calls there is no `pointer`: it is found from word `root` of the table.
+    In a long list of calls there is no `pointer`: it is found from word `root` of the table. Where
+    sizes are values, buffers of one `slot` of an allocation may share bytes, and others do not.
     """
 
     root: int
@@ -42,13 +44,18 @@ class Buffer:
     pointer: str
     is_window: bool = False
     is_private: bool = False
+    slot: Hashable = None
 
     @property
     def place(self) -> Hashable:
         return self.root, self.low, self.high, self.pointer if self.is_window else ""
 
     def use(self, writes: bool) -> list[Use]:
-        return [] if self.is_private else [Use(self.root, self.low, self.high, writes)]
+        if self.is_private:
+            return []
+        if self.slot is not None:
+            return [Use((self.root, self.slot), 0, 1, writes)]
+        return [Use(self.root, self.low, self.high, writes)]
 
 
 class BufferTable:
@@ -60,6 +67,7 @@ class BufferTable:
     def __init__(self, function: func.FuncOp, text: FunctionWriter, table: TableWords):
         self.function, self.text, self.table = function, text, table
         self.is_long_list = is_long_list(function.body.block)
+        self.is_sized = graph_of(function) is not None
         # of a long list, the pointers to allocations that the part being written has
         self._loaded: dict[int, str] = {}
         self.constants: dict[str, tuple[Constant, Buffer]] = {}
@@ -139,7 +147,10 @@ class BufferTable:
         if not self.is_long_list:
             with self.text.early():
                 pointer = self.text.address("i8", source.pointer, offset)
-        self._buffers[op.result] = Buffer(source.root, low, low + size, pointer)
+        slot = low.terms if type(low) is TracedSize else low
+        self._buffers[op.result] = Buffer(
+            source.root, low, low + size, pointer, slot=slot if self.is_sized else None
+        )
 
     def reshape(self, op: ReshapeOp) -> None:
         self._buffers[op.result] = self._buffers[op.operand]
@@ -207,7 +218,9 @@ class BufferTable:
     def new_buffer(self, type_: BufferType) -> Buffer:
         """A buffer whose address is the next word of the table."""
         word = self.table.take()
-        return Buffer(word, 0, byte_size(type_), "" if self.is_long_list else self._load(word))
+        pointer = "" if self.is_long_list else self._load(word)
+        slot = 0 if self.is_sized else None
+        return Buffer(word, 0, byte_size(type_), pointer, slot=slot)
 
     def _load(self, word: int) -> str:
         place = self.table.pointer(word)

@@ -15,6 +15,7 @@ from gradir.codegen.costs import FUEL, MOST_UNKNOWN_TRIPS, POLLING_KERNEL_COST
 from gradir.codegen.programs.cost import program_cost
 from gradir.codegen.text.kernel import Kernel
 from gradir.codegen.text.loop_costs import BlockCosts, LoopCosts
+from gradir.dialects.base.traced_sizes import cost_of
 from gradir.dialects.loopnest.forall import ForallOp
 from gradir.dialects.loopnest.host_invoke import HostInvokeOp
 from gradir.dialects.loopnest.loopnest import KernelOp
@@ -52,7 +53,7 @@ def run_cost(function: FuncOp) -> tuple[int, float]:
 
 def _estimate(op: Operation) -> float:
     if isinstance(op, ForallOp):
-        return prod(op.extents) * program_cost(op)
+        return cost_of(prod(op.extents) * program_cost(op))
     if isinstance(op, KernelOp):
         return 1e9 * kernel_cost(op).seconds
     return number_cost(op) if type(op) in _COUNTED else 0.0

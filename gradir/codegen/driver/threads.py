@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterable, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from math import inf
@@ -24,7 +24,7 @@ RETURN = "return"
 class Use:
     """Bytes `low` ... `high` - 1 of one allocation (`root`), read or written."""
 
-    root: int
+    root: Hashable
     low: int
     high: int
     writes: bool

@@ -13,7 +13,7 @@ from gradir.codegen.bodies.emitter import LlvmValue
 from gradir.codegen.nests.space import Linear, LinearRead, Pass
 from gradir.codegen.nests.writer import PassWriter
 from gradir.codegen.text.kinds import constant_mask, memory_kind
-from gradir.dialects.base.traced_sizes import is_traced
+from gradir.dialects.base.traced_sizes import divides, is_traced
 
 # Elements of a tile's rows that an item goes through.
 ITEM_ELEMENTS = 16384
@@ -97,9 +97,16 @@ class _Tiles:
         if is_traced(main) or main:
             with writer.loops.groups(span, main, self.lanes) as index, writer.loops.at(v, index):
                 self._tile(self.lanes)
-        if main < extent:
+        if is_traced(extent):
+            with writer.loops.loop(self.across):
+                writer.loops.any_tail(span, main, 1, self._vector)
+        elif main < extent:
             with writer.loops.ending(span), writer.loops.at(v, str(main)):
                 self._tile(extent - main)
+
+    def _vector(self, shift: int, mask: str | None) -> None:
+        """A vector of one row, without a tile."""
+        self.writer.store_plain(self.writer.body(shift, mask), shift, mask)
 
     def _tile(self, columns: int) -> None:
         """`columns` iterations of the vector dimension times a block of `across`."""
@@ -107,7 +114,7 @@ class _Tiles:
         span = writer.loops.spans[self.across]
         mask = constant_mask(lanes, columns) if columns < lanes else None
         height = writer.f.binary("sub nsw", "i64", 1, span.high, span.low)
-        partial = writer.one.bounds[self.across] % lanes != 0
+        partial = not divides(lanes, writer.one.bounds[self.across])
         rows_mask = writer.f.first_lanes(lanes, height) if partial else None
         with writer.loops.at(self.across, span.low):
             for k in self.stages:

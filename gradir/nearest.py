@@ -6,6 +6,7 @@ import dis
 import inspect
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 ELSEWHERE: Mapping[str, str] = {
@@ -43,6 +44,12 @@ def nearest(name: str, names: Iterable[str]) -> str:
 
 def meant(name: str, known: Iterable[str]) -> str:
     """The known name that is meant by an unknown one, as "did you mean NAME?"; "" without one."""
+    return _meant(name, tuple(known))
+
+
+# `hasattr` asks modules for the same names again and again, and reads no message
+@lru_cache(maxsize=256)
+def _meant(name: str, known: tuple[str, ...]) -> str:
     listed = [each for each in known if not each.startswith("_")]
     others = {o: ours for o, ours in ELSEWHERE.items() if set(ours.split(" and ")) <= set(listed)}
     close = others.get(name) or nearest(name, [*listed, *others])

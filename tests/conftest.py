@@ -76,6 +76,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_collection_finish() -> None:
     # What is loaded by now stays: a third of the time for garbage went into looking at it again.
+    keep_what_is_left()
+
+
+def keep_what_is_left() -> None:
+    """Free what is garbage now. The rest stays, in caches for most part: a test that looks for
+    garbage itself, which took seconds after thousands of others, looks at what it made."""
     gc.collect()
     gc.freeze()
 
@@ -106,7 +112,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
 def pytest_runtest_teardown() -> Generator[None]:
     yield
     if gc.get_count()[0] > OBJECTS_BETWEEN_TESTS:
-        gc.collect(0)
+        keep_what_is_left()
 
 
 def stop_timers() -> None:

@@ -2,8 +2,8 @@
 
 An object depends on its text, the processor, the tier, LLVM and the module that asks it, and on
 nothing else of gradir: so changes of gradir compile only what they change. A test that asks LLVM
-itself turns it off with the fixture `llvm_alone`, and GRADIR_TEST_OBJECTS=0 for all tests. `make
-clean` removes the file.
+itself turns it off with the fixture `llvm_alone`, and GRADIR_TEST_OBJECTS=0 for all tests; with a
+path in GRADIR_TEST_OBJECTS several clones share that file. `make clean` removes a clone's own.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ compile_by_llvm = llvm._Worker.compile
 class KeptObjects:
     """The file, as this process has it open. A forked child has none, and asks LLVM."""
 
-    def __init__(self, file: Path = FILE) -> None:
-        self._path, self._process = file, os.getpid()
+    def __init__(self, file: Path | None = None) -> None:
+        self._path, self._process = file or chosen_file(), os.getpid()
         self._opening, self._using = threading.Lock(), threading.Lock()
         self._file: sqlite3.Connection | None = None
         self._is_usable = True
@@ -109,6 +109,12 @@ def _unpacked(packed: bytes) -> CompiledObject | None:
     return CompiledObject(data[_TIMES.size :], CompileTimes(*_TIMES.unpack_from(data)))
 
 
+def chosen_file() -> Path:
+    """The file that the environment names, or the clone's own."""
+    named = os.environ.get(SWITCH_VARIABLE)
+    return Path(named).absolute() if named else FILE
+
+
 def begin() -> KeptObjects | None:
     """Have this process take objects from the file; None where that is turned off."""
     if os.environ.get(SWITCH_VARIABLE) == "0":
@@ -130,8 +136,9 @@ def end(kept: KeptObjects) -> None:
     kept.close()
 
 
-def drop_if_large(file: Path = FILE) -> None:
+def drop_if_large(file: Path | None = None) -> None:
     """Begin the file anew where it holds much that nobody asks for; before any process has it."""
+    file = file or chosen_file()
     with suppress(OSError):
         if file.stat().st_size > MOST_BYTES:
             for each in file.parent.glob(f"{file.name}*"):

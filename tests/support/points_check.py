@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from functools import cache
 from math import inf
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from mpmath import mp
@@ -25,8 +25,7 @@ Row = Unary | Binary | Lines
 LIMITS = (4.0, 8.0, 16.0)
 
 
-@dataclass(frozen=True)
-class Error:
+class Error(NamedTuple):
     """One result of an op at one point, and the right number."""
 
     line: str
@@ -54,6 +53,7 @@ class Error:
         )
 
 
+@cache
 def order_of(result: str) -> int:
     return 0 if result.rstrip("0123456789") == "f" else 2 if result.startswith("second") else 1
 
@@ -160,7 +160,7 @@ def worst(found: list[Error]) -> dict[str, list[float]]:
     """By type the largest errors of native values, first and second derivatives, beside faults."""
     largest = {kind: [0.0, 0.0, 0.0] for kind in KINDS}
     for error in found:
-        if error.way == "native" and fault_at(error) is None:
-            errors_ = largest[error.kind]
-            errors_[error.order] = max(errors_[error.order], error.ulp)
+        errors_, order = largest[error.kind], error.order
+        if error.way == "native" and error.ulp > errors_[order] and fault_at(error) is None:
+            errors_[order] = error.ulp
     return largest

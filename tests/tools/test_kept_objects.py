@@ -112,6 +112,19 @@ def test_a_large_file_is_begun_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert not file.exists()
 
 
+def test_clones_share_a_file(
+    tmp_path: Path, counted: Counted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(kept_objects.SWITCH_VARIABLE, str(tmp_path / "shared"))
+    for _ in range(2):
+        kept = KeptObjects()
+        kept.compile(counted.worker, TEXT, host())
+        kept.close()
+    assert counted.count == 1
+    monkeypatch.delenv(kept_objects.SWITCH_VARIABLE)
+    assert kept_objects.chosen_file() == kept_objects.FILE
+
+
 def test_the_switch(monkeypatch: pytest.MonkeyPatch) -> None:
     before = llvm._Worker.compile
     monkeypatch.setenv(kept_objects.SWITCH_VARIABLE, "0")

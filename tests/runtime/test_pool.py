@@ -41,7 +41,7 @@ def own_pool(monkeypatch: pytest.MonkeyPatch, **constants: int) -> pool.ThreadPo
     for name, value in constants.items():
         monkeypatch.setattr(text, name, value)
 
-    def every(team: Any, now: float) -> int:
+    def every(team: Any) -> int:
         return team._count
 
     monkeypatch.setattr(Team, "size", every)

@@ -261,16 +261,17 @@ class Executable(Recompiled):
         if size > (workers := pool.shared()).size:
             workers.grow(size)
         call.table[TABLE_THREADS] = size
+        is_clocked = size == 1 and team.needs_clock
         # a host function may wait by itself: then that is no time that others take
-        is_clocked = size == 1 and team.needs_clock and self.host is None
-        used = time.thread_time_ns() if is_clocked else 0
+        clock = time.thread_time_ns if self.host is None else time.perf_counter_ns
+        used = clock() if is_clocked else 0
         start = time.perf_counter_ns()
         results = call.run(arrays, out)
         if results is None and checked is not None:
             results = _by_python(call, arrays, out, checked)
         if results is not None:
             end = time.perf_counter_ns()
-            team.note(size, end - start, end, time.thread_time_ns() - used if is_clocked else None)
+            team.note(size, end - start, end, clock() - used if is_clocked else None)
         return results
 
     def _lend(self, call: CallTable) -> MemoryBlock | None:

@@ -6,10 +6,10 @@ thread loses no more than its share. Results have the same bits with any number 
 number may change from call to call.
 
 Calls are timed. Time that parallel calls save against one thread is put by, up to a limit, and time
-that they lose is taken from it. When nothing is left, calls run alone for `PATIENCE` times the
-loss, and then parallel ones are tried again: so a part of 1 / PATIENCE is lost at most, and less
-where trials fail one after the other. Only time in calls counts: where they are seldom, each would
-be a trial otherwise.
+that they lose is taken from it. When less than nothing is left, calls run alone for `PATIENCE`
+times the loss, and then parallel ones are tried again: so a part of 1 / PATIENCE is lost at most,
+and less where trials fail one after the other. Only time in calls counts: where they are seldom,
+each would be a trial otherwise.
 
 What one thread would have taken is the processor's time of a call alone, which interruptions do not
 change, times the slowdown of late: the wall's time over the processor's. A crowd makes a call of
@@ -29,6 +29,9 @@ SAVED_CALLS, SAVED_NANOSECONDS = 30, 50e6
 """The most saved time, in calls alone and as such: one interruption is borne, and a crowd noticed
 soon. Slow calls save as much as one of them takes."""
 
+GRACE = 200_000
+"""Nanoseconds that are lost before a trial has failed: its first call has to wake threads."""
+
 SAMPLES = 3
 """Calls alone at the beginning, for a first time to compare with: the least of theirs."""
 
@@ -44,15 +47,17 @@ SHARE = 40
 WEIGHT = 0.05
 """Of the time of a call alone, in the average."""
 
-CLOCKED = 100_000
-"""Nanoseconds of a call alone from which on the processor's time is read, which takes one or two.
-A shorter call has no interruption, or is longer than `OUTLIER` times the average."""
-
-OUTLIER = 2
+CLOCK_EVERY = 8e6
+"""Nanoseconds of calls alone, one after the other, after which the processor's time is read again.
+Others use the average, or less. The system looks whether a time slice is over when it is asked."""
 
 MEMORY, FORGET_EVERY, DOUBT = 2e9, 10e6, 100e6
 """Nanoseconds after which two thirds of a slowdown are forgotten, a step of that, and those without
 any slowdown that it is mixed with."""
+
+TRUST = 0.75
+"""Of a slowdown, the part that counts. An estimate errs both ways, and acts where it is too high:
+beside four busy processes all of it made two threads do 0.88 of the calls of one."""
 
 
 class Team:
@@ -64,6 +69,7 @@ class Team:
         self._samples = 0  # calls alone until that is known
         self._calls = 0  # parallel calls until then
         self._since = 0.0  # the time of parallel calls since the last call alone
+        self._unclocked = 0.0  # the time of calls alone since the clock was read
         self._saved = 0.0
         self._owed = 0.0  # the time of calls alone until parallel ones are tried again
         self._patience = PATIENCE
@@ -78,8 +84,8 @@ class Team:
 
     @property
     def needs_clock(self) -> bool:
-        """Whether the processor's time of a call alone is wanted."""
-        return self._samples < SAMPLES or self._used > CLOCKED
+        """Whether the processor's time of a call alone that begins now is wanted."""
+        return self._unclocked > CLOCK_EVERY or self._since > 0 or self._samples < SAMPLES
 
     def _is_sample_due(self) -> bool:
         if self._samples == SAMPLES:
@@ -90,7 +96,7 @@ class Team:
     def note(self, size: int, elapsed: float, now: float, used: float | None = None) -> None:
         """Note a call on `size` threads that took `elapsed` and ended now.
 
-        Of that time the thread of a call alone had a core for `used`.
+        Of that time the thread of a call alone had a core for `used`, if that was read.
         """
         if size == 1:
             self._note_alone(elapsed, now, used)
@@ -98,20 +104,25 @@ class Team:
             self._note_parallel(elapsed, now)
 
     def _note_alone(self, elapsed: float, now: float, used: float | None) -> None:
-        average = self._used
-        if used is None:
-            used = elapsed if elapsed < OUTLIER * average or not average else average
         self._owed -= elapsed
         self._since = 0.0
+        self._unclocked += elapsed
+        if used is None:
+            self._new_used += min(elapsed, self._used)
+        else:
+            self._note_used(used)
         self._new += elapsed
-        self._new_used += used
         self._expected = 0.0
         if self._new > FORGET_EVERY:
             self._forget(now)
+
+    def _note_used(self, used: float) -> None:
+        self._unclocked = 0.0
+        self._new_used += used
         if self._samples == SAMPLES:
-            self._used += WEIGHT * (used - average)
+            self._used += WEIGHT * (used - self._used)
             return
-        self._used = min(used, average or used)
+        self._used = min(used, self._used or used)
         self._samples = SAMPLES if used > SLOW else self._samples + 1
 
     def _forget(self, now: float) -> None:
@@ -122,7 +133,8 @@ class Team:
 
     def _time_alone(self) -> float:
         wall = self._recent + self._new + DOUBT
-        return self._used * wall / (self._recent_used + self._new_used + DOUBT)
+        slowdown = wall / (self._recent_used + self._new_used + DOUBT)
+        return self._used * (1 + TRUST * (slowdown - 1))
 
     def _note_parallel(self, elapsed: float, now: float) -> None:
         self._since += elapsed
@@ -136,7 +148,7 @@ class Team:
         self._saved = min(self._saved + alone - elapsed, most)
         if self._saved == most:
             self._patience = PATIENCE
-        if self._saved < 0:
+        if self._saved < -GRACE:
             least = -PATIENCE * self._saved
             self._owed = max(least, min(-self._patience * self._saved, LONG_PATIENCE))
             self._patience = min(2 * self._patience, MOST_PATIENCE)

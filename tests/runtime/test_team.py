@@ -37,7 +37,8 @@ def run(
         size = team.size()
         elapsed = (alone if size == 1 else parallel)(now)
         now += elapsed
-        team.note(size, elapsed, now, used if size == 1 and team.needs_clock else None)
+        is_clocked = size == 1 and team.needs_clock
+        team.note(size, elapsed, now, (used or elapsed) if is_clocked else None)
         now += pause
         sizes.append(size)
     return sizes

@@ -95,6 +95,14 @@ def test_helpers_leave_at_any_barrier(monkeypatch: pytest.MonkeyPatch, threads: 
 
 
 @pytest.mark.usefixtures("sharing")
+@pytest.mark.parametrize("threads", [2, 5])
+def test_helpers_that_sleep_at_once_are_woken(monkeypatch: pytest.MonkeyPatch, threads: int):
+    """As where others want their cores: any offer of a core takes longer than none."""
+    own_pool(monkeypatch, CROWDED_NANOSECONDS=0, SPIN_TRIPS=1, LOST_NANOSECONDS=(1 << 62))
+    assert not any([*departures(threads)])
+
+
+@pytest.mark.usefixtures("sharing")
 def test_they_stay_where_nothing_is_lost(monkeypatch: pytest.MonkeyPatch):
     own_pool(monkeypatch, LOST_NANOSECONDS=(1 << 62))
     assert not any([*departures(3)])

@@ -261,7 +261,7 @@ class Executable(Recompiled):
         if size > (workers := pool.shared()).size:
             workers.grow(size)
         call.table[TABLE_THREADS] = size
-        is_clocked = size == 1 and team.needs_clock
+        is_clocked = team.needs_clock(size)
         # a host function may wait by itself: then that is no time that others take
         clock = time.thread_time_ns if self.host is None else time.perf_counter_ns
         used = clock() if is_clocked else 0

@@ -68,6 +68,7 @@ class Team:
         self._used = 0.0  # the average of the processor's time of a call alone
         self._samples = 0  # calls alone until that is known
         self._calls = 0  # parallel calls until then
+        self._worked = 0.0  # the processors' time of those
         self._since = 0.0  # the time of parallel calls since the last call alone
         self._unclocked = 0.0  # the time of calls alone since the clock was read
         self._saved = 0.0
@@ -82,24 +83,29 @@ class Team:
         """The threads of the next call."""
         return 1 if self._owed > 0 or self._is_sample_due() else self._count
 
-    @property
-    def needs_clock(self) -> bool:
-        """Whether the processor's time of a call alone that begins now is wanted."""
-        return self._unclocked > CLOCK_EVERY or self._since > 0 or self._samples < SAMPLES
+    def needs_clock(self, size: int) -> bool:
+        """Whether the processor's time of a call on so many threads that begins now is wanted."""
+        if self._samples < SAMPLES:
+            return True
+        return size == 1 and (self._unclocked > CLOCK_EVERY or self._since > 0)
 
     def _is_sample_due(self) -> bool:
         if self._samples == SAMPLES:
             return self._since > SHARE * self._used
-        is_slow = self._since > SLOW * self._calls
+        is_slow = self._worked > SLOW * self._calls
         return self._calls >= (CALLS_BEFORE * self._count if is_slow else 1)
 
     def note(self, size: int, elapsed: float, now: float, used: float | None = None) -> None:
         """Note a call on `size` threads that took `elapsed` and ended now.
 
-        Of that time the thread of a call alone had a core for `used`, if that was read.
+        Of that time the thread that called had a core for `used`, if that was read.
         """
         if size == 1:
             self._note_alone(elapsed, now, used)
+        elif self._samples < SAMPLES:
+            self._since += elapsed
+            self._calls += 1
+            self._worked += size * (elapsed if used is None else used)
         else:
             self._note_parallel(elapsed, now)
 
@@ -138,9 +144,6 @@ class Team:
 
     def _note_parallel(self, elapsed: float, now: float) -> None:
         self._since += elapsed
-        if self._samples < SAMPLES:
-            self._calls += 1
-            return
         if now - self._noted > FORGET_EVERY:
             self._forget(now)
         alone = self._expected = self._expected or self._time_alone()

@@ -30,15 +30,16 @@ def run(
 ) -> list[int]:
     """The numbers of threads of the calls up to a time, where calls take as long as told.
 
-    Calls alone use a core for `used`, and come after pauses.
+    Calls alone use a core for `used`, each of two threads for less; they come after pauses.
     """
     sizes: list[int] = []
     while now < until:
         size = team.size()
         elapsed = (alone if size == 1 else parallel)(now)
         now += elapsed
-        is_clocked = size == 1 and team.needs_clock
-        team.note(size, elapsed, now, (used or elapsed) if is_clocked else None)
+        whole = used or elapsed
+        worked = whole if size == 1 else 0.6 * whole
+        team.note(size, elapsed, now, worked if team.needs_clock(size) else None)
         now += pause
         sizes.append(size)
     return sizes
@@ -113,6 +114,12 @@ def test_an_interrupted_first_call_alone_decides_nothing():
         used=30 * MS,
     )
     assert sizes.count(2) < 0.06 * len(sizes)
+
+
+def test_short_calls_that_begin_in_a_crowd():
+    """They take as long as slow ones, and are alone as soon as short ones."""
+    sizes = run(Team(2), lambda now: MS, lambda now: 40 * MS, 2 * SECOND, used=MS)
+    assert sizes[:5].count(1) >= 2 and sizes[:20].count(2) <= 4
 
 
 def test_seldom_calls_are_no_trials():

@@ -36,7 +36,7 @@ class QuickCalls:
     def are_part_of(self, whole: QuickCalls, fixed: _Fixed) -> None:
         """Say that calls here are those of another function with these objects at these places.
 
-        Equal objects of their types must be one argument.
+        They are known by their addresses, so that they must never change.
         """
         self._whole = whole, fixed
 

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from gradir.compiler.dynamic import SpecializingExecutable
     from gradir.compiler.measured_gradient import apply_gradient
     from gradir.compiler.measured_step import train_step
+    from gradir.compiler.sized_code import SizedCode
+    from gradir.dialects.base.traced_sizes import SizeGraph
     from gradir.explain.watched import Again, results_of_primal, watched
     from gradir.explore.cells import text_cell
     from gradir.explore.collect import explored, is_spec
@@ -485,8 +487,8 @@ def compile(
 ) -> Executable | SpecializingExecutable:
     """Native code for `@function`: a callable `fn(*arrays, out=None) -> tuple` of arrays.
 
-    For arguments with dynamic extents (`?`) the arrays of a call give them: the code is made at the
-    first call with arrays of some shapes, and kept for calls with the same shapes.
+    For arguments with dynamic extents (`?`) the arrays of a call give them: code is made at the
+    first call for its shapes, and at the next call with other shapes for many (docs/shapes.md).
 
     `threads` is the most threads; None for all cores (or GRADIR_NUM_THREADS). `fn.plan` has the
     place of each buffer (`fn.plan.peak_bytes` is the arena, without arguments and results),
@@ -532,20 +534,31 @@ def _compiled(
             return _watched(made, static, module)
         count = thread_count(threads)
 
-        def make(shapes: Shapes) -> Executable:
-            def program() -> ModuleOp:
-                made = specialized(op, function, shapes)
-                return module_of_copies(needed_functions(made, function))
+        def program(shapes: Shapes) -> ModuleOp:
+            made = specialized(op, function, shapes)
+            return module_of_copies(needed_functions(made, function))
 
-            made = executable([op], function, count, program, shapes, wait=wait)
-            made.profiler = _profiler(program, sources)
-            return _watched(made, program, module)
+        def make(shapes: Shapes) -> Executable:
+            one = partial(program, shapes)
+            made = executable([op], function, count, one, shapes, wait=wait)
+            return _watched(made, one, module)
+
+        from gradir.compiler.sized_code import compile_sized, may_be_sized
+
+        def make_sized(shapes: Shapes, graph: SizeGraph) -> SizedCode:
+            return compile_sized(program(shapes), function, graph, count, wait)
+
+        def profiler_of(shapes: Shapes) -> Callable[..., Profile]:
+            return _profiler(partial(program, shapes), sources)
 
         arguments = function_named(op, function).body.block.args
         if any(is_open(a.type) for a in arguments):
-            return SpecializingExecutable(op, function, count, make, sources)
+            sized = make_sized if may_be_sized(op) else None
+            return SpecializingExecutable(op, function, count, make, sources, profiler_of, sized)
         # its callees have dynamic shapes, but its arguments determine all
-        return make((None,) * len(arguments))
+        made = make(shapes := (None,) * len(arguments))
+        made.profiler = profiler_of(shapes)
+        return made
 
 
 def _watched(plain: Executable, program: Callable[[], ModuleOp], module: Module) -> Executable:

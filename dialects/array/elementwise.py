@@ -27,6 +27,7 @@ from gradir.dialects.base.shapes import (
     shape_of,
     tensor,
 )
+from gradir.dialects.base.traced_sizes import is_traced
 from gradir.dialects.base.value import Scalar, Value
 from gradir.dialects.building import body as b
 from gradir.dialects.building import points
@@ -530,7 +531,7 @@ def is_known_finite(x: SSAValue) -> bool:
             return is_known_finite(op.lhs) and is_known_finite(op.rhs)
         case _:
             number = splat_of(x)
-            return number is not None and isfinite(number)
+            return number is not None and (is_traced(number) or isfinite(number))
 
 
 def splat_of(value: SSAValue) -> complex | None:

@@ -119,7 +119,7 @@ def _slice_extent(low: int, high: int, step: int) -> int:
     if is_extent(low) or is_extent(high):
         return (high - low + step - 1) // step
     is_known = high != DYNAMIC and (low < 0) == (high < 0)
-    return len(range(low, high, step)) if is_known else DYNAMIC
+    return max(0, -((low - high) // step)) if is_known else DYNAMIC
 
 
 def _spaced(x: Value, axis: int, step: int) -> Value:

@@ -88,7 +88,8 @@ class _Sorting:
         self.bits = key.width.data
         # such a number has the sign bit of its key for its highest one
         self.is_unsigned = is_unsigned(self.element) and 8 * byte_size(self.element) == self.bits
-        self.digit_bits = LONG_DIGIT_BITS if self.extent in LONG_ROWS else DIGIT_BITS
+        is_long = LONG_ROWS.start <= self.extent < LONG_ROWS.stop
+        self.digit_bits = LONG_DIGIT_BITS if is_long else DIGIT_BITS
         self.digits = 1 << self.digit_bits
         self.passes = -(-self.bits // self.digit_bits)
 

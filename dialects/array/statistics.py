@@ -36,6 +36,7 @@ from gradir.dialects.base.batch import Batch
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import element_of, is_float, shape_of, tensor
+from gradir.dialects.base.traced_sizes import is_traced
 from gradir.dialects.base.value import Scalar, Value
 from gradir.dialects.building import body as b
 from gradir.dialects.building.gate import by_convention, gated, zero_or_nan
@@ -116,7 +117,10 @@ class _DeviationOp(_StatisticOp):
         return self.divisor_of(self.count)
 
     def divisor_of(self, count: int) -> float:
-        return max(count - number(self.attributes, "correction", 0.0), 0.0)
+        correction = number(self.attributes, "correction", 0.0)
+        if is_traced(count) and float(correction).is_integer():
+            correction = int(correction)
+        return max(count - correction, 0.0)
 
     def centered(self, x: Value) -> Value:
         return x - self.spread(MeanOp.on(x, **self.lines), x)

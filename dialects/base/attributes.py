@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
     FloatAttr,
+    IntAttr,
     IntegerAttr,
     IntegerType,
     StringAttr,
@@ -29,6 +30,7 @@ from gradir.dialects.base.extent_values import read_extent
 from gradir.dialects.base.extents import Extent, Size, is_extent
 from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import is_complex, ui64
+from gradir.dialects.base.traced_sizes import is_traced
 
 Attributes = Mapping[str, Attribute]
 Types = Sequence[Attribute]
@@ -72,9 +74,27 @@ def attribute(value: Plain) -> Attribute:
             return ExtentAttr(StringAttr(str(value)))
         case _:
             return ArrayAttr(
-                ExtentAttr(StringAttr(str(v))) if is_extent(v) else IntegerAttr(int(v), i64)
+                ExtentAttr(StringAttr(str(v))) if is_extent(v) else IntegerAttr(_whole(v), i64)
                 for v in value
             )
+
+
+def _whole(number: int) -> int:
+    return number if is_traced(number) else int(number)
+
+
+def bounds_attribute(numbers: Sequence[int]) -> Attribute:
+    """The attribute of some integers, `array<i64: ...>` but where sizes are values."""
+    if any(map(is_traced, numbers)):
+        return ArrayAttr(IntAttr(n) for n in numbers)
+    return DenseArrayBase.from_list(i64, list(numbers))
+
+
+def bounds_of(numbers: Attribute) -> tuple[int, ...]:
+    """`bounds_attribute`, back."""
+    if isinstance(numbers, ArrayAttr):
+        return tuple(n.data for n in cast("ArrayAttr[IntAttr]", numbers))
+    return tuple(integers_of(cast(DenseArrayBase, numbers)))
 
 
 def is_splat(constant: DenseIntOrFPElementsAttr) -> bool:

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type
 from xdsl.ir import Attribute
 
 from gradir.dialects.base.shapes import is_float, real_element
+from gradir.dialects.base.traced_sizes import is_traced
 
 _FORMS: tuple[tuple[type[Attribute], str], ...] = ((Float16Type, "<e"), (Float32Type, "<f"))
 
@@ -23,8 +24,13 @@ _DOUBLE_BITS = (53, -1074)
 
 
 def rounded(number: float, element: Attribute) -> float:
-    """`number` as an element: a float, infinite beyond the largest, or an exact int."""
+    """`number` as an element: a float, infinite beyond the largest, or an exact int.
+
+    A traced size is rounded by the code that reads it.
+    """
     element = real_element(element)
+    if is_traced(number):
+        return number
     if not is_float(element):
         assert number == int(number), f"{number} as {element}"
         return int(number)

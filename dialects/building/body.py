@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     f32,
     i1,
+    i64,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.irdl import IRDLOperation
@@ -27,6 +28,7 @@ from xdsl.irdl import IRDLOperation
 from gradir.dialects.base.elementwise_arith import comparison, made
 from gradir.dialects.base.rounding import rounded
 from gradir.dialects.base.shapes import as_integer_type, is_float, is_unsigned
+from gradir.dialects.base.traced_sizes import is_traced
 from gradir.dialects.base.value import Scalar, Unsigned
 from gradir.dialects.loopnest import loopnest, special
 
@@ -53,6 +55,8 @@ def _plain(x: Scalar) -> Scalar:
 
 def literal(near: Scalar, number: float, type_: Attribute) -> Scalar:
     """`number` in a given scalar type, emitted beside `near`."""
+    if is_traced(number):
+        return _traced_literal(near, number, type_)
     if is_float(type_):
         value: Attribute = FloatAttr(rounded(number, type_), type_)
     else:
@@ -63,6 +67,15 @@ def literal(near: Scalar, number: float, type_: Attribute) -> Scalar:
             else IntegerAttr(int(number), integer, truncate_bits=True)
         )
     return _plain(near).constant(value)
+
+
+def _traced_literal(near: Scalar, number: Any, type_: Attribute) -> Scalar:
+    """A size that is a value of the program, rounded once where the type is a float's."""
+    if not is_float(type_):
+        integer = as_integer_type(type_) or IndexType()
+        return _plain(near).constant(IntegerAttr(number, integer))
+    whole = _plain(near).constant(IntegerAttr(number, i64))
+    return _convert(arith.SIToFPOp, whole, type_)
 
 
 Make = Callable[..., Operation]

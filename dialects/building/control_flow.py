@@ -12,6 +12,7 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from gradir.dialects.base.constants import constant_integer
 from gradir.dialects.base.shapes import as_integer_type
+from gradir.dialects.base.traced_sizes import is_traced
 from gradir.dialects.base.value import Emitter
 
 
@@ -24,11 +25,13 @@ class Integers:
 
     def constant(self, number: int) -> SSAValue:
         """A number of the type, modulo its range."""
-        most = largest_number(self.type)
-        number = (number + most + 1) % (2 * most + 2) - most - 1
+        if not is_traced(number):
+            most = largest_number(self.type)
+            number = (number + most + 1) % (2 * most + 2) - most - 1
         attr = IntegerAttr(number, cast(IntegerType, self.type))
         result = self.emitter.insert(arith.ConstantOp(attr)).result
-        result.name_hint = f"c{number}" if number >= 0 else None
+        is_named = not is_traced(number) and number >= 0
+        result.name_hint = f"c{number}" if is_named else None
         return result
 
     def value(self, operand: SSAValue | int) -> SSAValue:

@@ -29,7 +29,7 @@ from collections.abc import Iterator, Sequence
 from typing import cast
 
 from xdsl.dialects import arith, math, scf
-from xdsl.dialects.builtin import DenseArrayBase, MemRefType, TensorType, i64
+from xdsl.dialects.builtin import DenseArrayBase, MemRefType, TensorType
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -46,7 +46,7 @@ from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove
 from xdsl.utils.exceptions import VerifyException
 
-from gradir.dialects.base.attributes import integers_of
+from gradir.dialects.base.attributes import bounds_attribute, bounds_of
 from gradir.dialects.loopnest import special
 from gradir.dialects.loopnest.body_ops import (
     CheckIndexOp,
@@ -95,14 +95,14 @@ class ForallOp(IRDLOperation):
         super().__init__(
             operands=[inputs, buffers],
             result_types=[[] if buffers else types],
-            properties={"bounds": DenseArrayBase.from_list(i64, list(bounds))},
+            properties={"bounds": bounds_attribute(bounds)},
             regions=[body if isinstance(body, Region) else Region(body)],
         )
 
     @property
     def extents(self) -> tuple[int, ...]:
         """The number of outer iterations of each dimension."""
-        return tuple(integers_of(self.bounds))
+        return bounds_of(self.properties["bounds"])
 
     @property
     def output_types(self) -> list[Attribute]:

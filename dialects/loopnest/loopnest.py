@@ -41,7 +41,6 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     StringAttr,
     UnitAttr,
-    i64,
 )
 from xdsl.ir import Attribute, Block, Dialect, Operation, Region, SSAValue
 from xdsl.irdl import (
@@ -63,7 +62,7 @@ from xdsl.traits import IsolatedFromAbove, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.base.access import Access, access_of
-from gradir.dialects.base.attributes import integers_of
+from gradir.dialects.base.attributes import bounds_attribute, bounds_of
 from gradir.dialects.base.kept_facts import kept_fact
 from gradir.dialects.base.segments import SIZES, read_quickly, segment_sizes
 from gradir.dialects.loopnest import body_ops, buffer_ops, special
@@ -110,8 +109,8 @@ class Output(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def _numbers(values: tuple[int, ...]) -> DenseArrayBase:
-    return DenseArrayBase.from_list(i64, list(values))
+def _numbers(values: tuple[int, ...]) -> Attribute:
+    return bounds_attribute(values)
 
 
 @lru_cache(maxsize=4096)
@@ -147,7 +146,7 @@ def _names_of(names: Attribute) -> tuple[str, ...]:
 @kept_fact
 def _numbers_of(numbers: Attribute) -> tuple[int, ...]:
     """`_numbers`, back."""
-    return tuple(integers_of(cast(DenseArrayBase, numbers)))
+    return bounds_of(numbers)
 
 
 @lru_cache(maxsize=4096)

@@ -82,7 +82,8 @@ COPY_COST, TRANSPOSE_COST = 3 * CYCLE, 6 * CYCLE  # of packing one vector
 PACKED_BARRIER_COST = 4000 * CYCLE  # until all threads have packed
 # To store one element of a vector whose elements lie apart, far or close; and to transpose one
 # before it is stored.
-SCATTER_COST, CLOSE_COST, TURN_COST = 2.5 * CYCLE, 0.3 * CYCLE, 0.3 * CYCLE
+SCATTER_COST, FAR_SCATTER_COST = 8 * CYCLE, 32 * CYCLE
+CLOSE_COST, TURN_COST = 0.3 * CYCLE, 0.3 * CYCLE
 # Relative slowdowns of a contraction: for each accumulator, so that the one of two equally fast
 # shapes with less code is taken; for each further group of columns; where rows lie in lines of
 # their own, and again where they lie in pages of their own; where a panel has few sets of the L1

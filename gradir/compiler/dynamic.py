@@ -1,13 +1,15 @@
-"""Executables of functions with dynamic shapes: native code per tuple of shapes.
+"""Executables of functions with dynamic shapes: native code for one tuple of shapes, or for many.
 
-The arrays of a call give the shapes; the function is specialized and compiled at the first call
-with them, and kept.
+The arrays of a call give the shapes. For the first ones the function is specialized and compiled
+as it is; when others come, code is compiled in which sizes are values (`sized_code.py`), and is
+made ready for each further size. What has no such code is compiled for each size.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Never, Self
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Never, Self
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -33,6 +35,15 @@ from gradir.runtime.arrays import Array, ArraySpec, dtype_of
 from gradir.runtime.executable import Executable
 from gradir.runtime.recompiled import Recompiled
 from gradir.symbols import argument_names, check_signature, function_named
+
+if TYPE_CHECKING:
+    from gradir.compiler.sized_code import MakeSized, SizedCodes
+
+SIZES_VARIABLE = "GRADIR_SIZES"
+"""`0`: each size has code of its own."""
+
+MOST_SIZES = 256
+"""The sizes that are kept ready to run: those that ran last."""
 
 Shapes = tuple[tuple[int, ...] | None, ...]
 """The shapes of arguments of dynamic types; None for the others."""
@@ -126,6 +137,8 @@ class SpecializingExecutable(Recompiled):
         threads: int,
         compile: Callable[[Shapes], Executable],
         sources: Sources,
+        profiler_of: Callable[[Shapes], Callable[..., Any]],
+        make_sized: MakeSized | None = None,
     ):
         self.name = name
         self._threads = threads
@@ -133,8 +146,11 @@ class SpecializingExecutable(Recompiled):
         self._function = function_named(module, name)
         check_signature(self._function)
         self._compile = compile
-        self._sources = sources
+        self._sources, self._profiler_of = sources, profiler_of
+        # code for one size is kept, and so are those that ran last of the others
         self._made = Store[Shapes, Executable]()
+        self._recent = Store[Shapes, Executable](MOST_SIZES)
+        self._make_sized = make_sized
         self._last: Executable | None = None
         self._used: Executable | None = None
 
@@ -145,7 +161,7 @@ class SpecializingExecutable(Recompiled):
 
     def wait_for_code(self) -> Self:
         """Wait until the better code runs, for all shapes that have been called."""
-        for made in self._made:
+        for made in (*self._made, *self._recent):
             made.wait_for_code()
         return self
 
@@ -172,14 +188,52 @@ class SpecializingExecutable(Recompiled):
 
     def for_shapes(self, shapes: Shapes) -> Executable:
         """The code for arguments of these shapes, compiled at first use."""
-        return self._made.find_or_make(shapes, lambda: self._make(shapes))
+        return self._recent.find_or_make(
+            shapes, lambda: self._made.find(shapes) or self._make(shapes)
+        )
+
+    def for_many_sizes(self, *arrays: object) -> Executable | None:
+        """Code for arrays of these shapes that holds for others too, compiled if need be.
+
+        None where the program has no such code for them.
+        """
+        shapes = shapes_of_arrays(self._function, arrays)
+        if self._make_sized is None:
+            return None
+        with gradir_errors(self._sources), paused_gc():
+            return self._sized.find(shapes) or self._sized.compile(shapes)
 
     def _make(self, shapes: Shapes) -> Executable:
         with gradir_errors(self._sources), paused_gc():
-            made = self._compile(shapes)
+            made = self._of_many_sizes(shapes)
+            if made is None:
+                made = self._compile(shapes)
+                self._made.keep(shapes, made)
         made.source = SpecializingExecutable.for_shapes, (self, shapes)
+        made.profiler = self._profiler_of(shapes)
         self._last = made
         return made
+
+    def _of_many_sizes(self, shapes: Shapes) -> Executable | None:
+        """Code that holds for these shapes and others.
+
+        None where there is none, and for the first shapes, which have code of their own.
+        """
+        if self._make_sized is None or not len(self._made):
+            return None
+        return self._sized.find(shapes) or self._sized.compile(shapes)
+
+    @cached_property
+    def _sized(self) -> SizedCodes:
+        from gradir.compiler.sized_code import SizedCodes
+
+        assert self._make_sized is not None
+        return SizedCodes(self._function, self._make_sized)
+
+    @property
+    def codes_for_many_sizes(self) -> int:
+        """How many codes there are that hold for many sizes."""
+        return len(self._sized) if self._make_sized is not None and len(self._made) else 0
 
     @property
     def last(self) -> Executable:
@@ -232,5 +286,5 @@ class SpecializingExecutable(Recompiled):
         results = ", ".join(map(str, self._function.function_type.outputs))
         return (
             f"<gradir function {self.name}({inputs}) -> ({results}), {self.threads} threads, "
-            f"{len(self._made)} specializations>"
+            f"{len(self._recent)} specializations>"
         )

@@ -6,6 +6,7 @@ the same time do not overlap; the largest are placed first, each at the lowest o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -20,6 +21,7 @@ from xdsl.passes import ModulePass
 
 from gradir.dialects.base.diagnostics import PassError
 from gradir.dialects.base.shapes import byte_size, element_of, is_tensor, shape_of
+from gradir.dialects.base.traced_sizes import of_sizes
 from gradir.dialects.loopnest.buffer_ops import WindowOp
 from gradir.dialects.loopnest.loopnest import ViewOp
 from gradir.passes.analysis.edits import insert_before, replace_results
@@ -182,27 +184,40 @@ def _bytes(type_: Attribute) -> int:
 
 def assign_offsets(ranges: list[Range]) -> MemoryPlan:
     """Offsets for live ranges: by size, the lowest that no overlapping range occupies."""
-    placed: list[PlannedBuffer] = []
+    sizes = tuple(size for _, size, _, _ in ranges)
+    lives = tuple((first, last) for _, _, first, last in ranges)
+    *offsets, peak = _place(sizes, lives)
+    placed = [
+        PlannedBuffer(name, size, offset, first, last)
+        for (name, size, first, last), offset in zip(ranges, offsets, strict=True)
+    ]
+    return MemoryPlan(tuple(sorted(placed, key=lambda b: b.first)), peak)
+
+
+@of_sizes
+def _place(sizes: tuple[int, ...], lives: tuple[tuple[int, int], ...]) -> tuple[int, ...]:
+    """The offsets of buffers with these sizes and lives, the largest placed first; and the peak."""
+    offsets = [0] * len(sizes)
     # the placed ranges, sorted by offset: offset, aligned end, first and last position
-    taken: np.ndarray[Any, np.dtype[Any]] = np.zeros((4, 0), _offset_type(ranges))
-    for name, size, first, last in sorted(ranges, key=lambda r: (-r[1], r[2])):
+    taken: np.ndarray[Any, np.dtype[Any]] = np.zeros((4, 0), _offset_type(sizes))
+    for k in sorted(range(len(sizes)), key=lambda k: (-sizes[k], lives[k][0])):
+        size, (first, last) = sizes[k], lives[k]
         starts, ends, *_ = taken[:, (taken[2] <= last) & (first <= taken[3])]
         # before each neighbour, and behind all: the end of those below
         gaps = np.concatenate(([0], np.maximum.accumulate(ends)))
         fits = gaps[:-1] + size <= starts
-        offset = int(gaps[np.argmax(fits)] if fits.any() else gaps[-1])
-        placed.append(PlannedBuffer(name, size, offset, first, last))
+        offset = offsets[k] = int(gaps[np.argmax(fits)] if fits.any() else gaps[-1])
         if size:
             at = int(np.searchsorted(taken[0], offset))
             row = [offset, _aligned(offset + size), first, last]
             taken = np.insert(taken, at, row, axis=1)
-    peak = max((b.offset + b.size for b in placed), default=0)
-    return MemoryPlan(tuple(sorted(placed, key=lambda b: b.first)), peak)
+    peak = max((o + size for o, size in zip(offsets, sizes, strict=True)), default=0)
+    return (*offsets, peak)
 
 
-def _offset_type(ranges: list[Range]) -> np.dtype[Any]:
+def _offset_type(sizes: Sequence[int]) -> np.dtype[Any]:
     """The type of numbers that hold every offset: Python's where 64 bits might not do."""
-    total = sum(size + ALIGNMENT for _, size, _, _ in ranges)
+    total = sum(size + ALIGNMENT for size in sizes)
     return np.dtype(np.int64 if 2 * total < MOST_BYTES else object)
 
 

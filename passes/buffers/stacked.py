@@ -20,6 +20,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from gradir.dialects.base.access import Access, constant_row, dim_row
 from gradir.dialects.base.constants import constant_integer
+from gradir.dialects.base.traced_sizes import is_traced
 from gradir.dialects.loopnest.buffer_ops import WindowOp
 from gradir.dialects.loopnest.loopnest import IndexOp, NestOp, ViewOp
 from gradir.passes.analysis.edits import erase
@@ -86,7 +87,11 @@ def _stacked_axis(op: NestOp) -> int | None:
     for axis in range(rank - 1, -1, -1):
         pieces = op.extents[axis]
         inner = prod(op.extents[axis + 1 :])
-        if not 2 <= pieces <= MOST_PIECES or not (inner >= SHORT_RUN or (inner, pieces) == (1, 2)):
+        if (
+            is_traced(pieces)
+            or not 2 <= pieces <= MOST_PIECES
+            or not (inner >= SHORT_RUN or (inner, pieces) == (1, 2))
+        ):
             continue
         access = Access.of_dims(rank, [d for d in range(rank) if d != axis])
         is_plain = (

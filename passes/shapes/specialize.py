@@ -31,6 +31,7 @@ from gradir.dialects.base.shapes import (
     shape_of,
 )
 from gradir.dialects.base.shapes import tensor as tensor_type
+from gradir.dialects.base.traced_sizes import int_of
 from gradir.dialects.grad.custom_vjp import CustomVjpOp
 from gradir.dialects.grad.derivative import DerivativeOp
 from gradir.dialects.grad.extent import ExtentOp
@@ -87,7 +88,7 @@ def _name_values(
         return
     values = located_values(function, shapes)
     check_conditions(used, values)
-    sizes = "x".join(map(str, values.values()))
+    sizes = "x".join(str(int_of(n)) for n in values.values())
     names = {
         f.sym_name.data: _free(f"{f.sym_name.data}_{sizes}", functions)
         for f in used
@@ -186,7 +187,7 @@ def set_arguments(function: FuncOp, shapes: Sequence[Shape]) -> None:
 
 def _set_argument(argument: BlockArgument, shape: Sequence[int], place: str) -> None:
     type_ = argument.type
-    text = "x".join(map(str, shape)) or "no axes"
+    text = "x".join(str(int_of(n)) for n in shape) or "no axes"
     if not is_tensor(type_):
         raise PassError(f"{place} has no shape, as it is {type_}, got {text}", argument)
     if any(n < 0 for n in shape) or not compatible(shape_of(type_), shape):
@@ -375,7 +376,8 @@ class Specializer:
     def _free_name(self, source: FuncOp, types: Sequence[Attribute]) -> str:
         """A free name: the function's, with the shapes of its dynamic arguments."""
         pairs = zip(source.function_type.inputs, types, strict=True)
-        shapes = ["x".join(map(str, shape_of(t))) for before, t in pairs if is_open(before)]
+        given = [shape_of(t) for before, t in pairs if is_open(before)]
+        shapes = ["x".join(str(int_of(n)) for n in shape) for shape in given]
         return _free("_".join([source.sym_name.data, *shapes]), self.functions)
 
 

@@ -87,7 +87,7 @@ def result_kind(op: Operation) -> str:
 def _constant(i: Instructions, op: Operation, xs: Sequence[str], lanes: int) -> str:
     assert isinstance(op, arith.ConstantOp)
     kind = result_kind(op)
-    return splat_literal(kind, lanes, attribute_literal(op.value, kind))
+    return i.splat(kind, lanes, attribute_literal(op.value, kind))
 
 
 # Floats: f16 and bf16 go through f32.

@@ -21,8 +21,12 @@ from gradir.codegen.contractions.product_plan import (
 from gradir.codegen.text.kinds import bytes_of
 from gradir.codegen.text.target import MachineTarget
 from gradir.codegen.text.writer import LINE_BYTES
+from gradir.dialects.base.traced_sizes import UnsizedError, int_of, is_traced, plain
 
 SHAPES_TO_COMPARE = 4
+# Of a product whose rows are counted by a value: the least rows that have a plan of their own, and
+# more rows than any tile has.
+ROW_CLASSES, MOST_HEIGHT = (512, 96, 32, 16, 8, 4, 2), 31
 DIRECT_ROWS = 96  # with fewer rows reading a right operand in place is always cheaper
 STREAM_ROWS = 512  # from this many on it pays to pack one that the L2 cache cannot hold
 LATENCY_CYCLES = round(costs.LATENCY_COST / costs.CYCLE)
@@ -40,6 +44,8 @@ L1_WAYS, L1_WAY_BYTES, L2_WAYS = 8, 4096, 16
 def plan_product(product: Product, target: MachineTarget, threads: int = 1) -> ProductPlan:
     """Choose everything; `threads` is how many threads will probably share the work."""
     c = _normalized(product)
+    if has_sizes(c):
+        return _sized_plan(c, target, threads)
     if not (prod(c.batch) and c.m and c.n and c.k):
         return _trivial(c, target)
     few_rows = c.m <= target.vector_registers // 2 and not c.k_outer
@@ -52,6 +58,63 @@ def plan_product(product: Product, target: MachineTarget, threads: int = 1) -> P
         for candidate in _variants(c, target, height, vectors, threads)
     ]
     return min(candidates, key=lambda candidate: product_cost(candidate, threads))
+
+
+def has_sizes(c: Product) -> bool:
+    """Whether an extent of a product is a value of the program."""
+    return any(map(is_traced, (*c.batch, c.m, c.n, c.k, *c.k_outer)))
+
+
+def _sized_plan(c: Product, target: MachineTarget, threads: int) -> ProductPlan:
+    """The plan of a product some of whose extents are values: chosen by the numbers of this call.
+
+    It is right for all numbers of rows that a tile has, and of k; guards keep it to numbers for
+    which another plan would hardly be better.
+    """
+    if any(map(is_traced, c.k_outer)):
+        raise UnsizedError("a product that sums over several dimensions, one of them named")
+    if not (prod(c.batch) and c.m and c.n and c.k):
+        return _trivial(c, target)
+    rows = _in_class(c.m)
+    numbers = replace(with_numbers(c), m=rows, n=_in_class(c.n))
+    shapes = sorted(_shapes(numbers, target))[:SHAPES_TO_COMPARE]
+    candidates = [
+        candidate
+        for _, height, vectors in shapes
+        for candidate in _variants(numbers, target, height, vectors, threads)
+    ]
+    best = min(candidates, key=lambda candidate: product_cost(candidate, threads))
+    k_block = best.k_block
+    if is_traced(c.k):
+        is_whole = best.height >= rows or _k_block(c, target, best.width) is c.k
+        k_block = c.k if is_whole and k_block == numbers.k else k_block
+    return replace(best, product=c, k_block=k_block)
+
+
+def _in_class(extent: int) -> int:
+    """The number of rows or columns that a plan is chosen for."""
+    if not is_traced(extent):
+        return extent
+    least = next((rows for rows in ROW_CLASSES if extent >= rows), 1)
+    return int_of(extent) if least > MOST_HEIGHT else least
+
+
+def with_numbers(c: Product) -> Product:
+    """A product with the numbers of this call."""
+
+    def numbers(operand: Operand) -> Operand:
+        return replace(
+            operand,
+            row_stride=int_of(operand.row_stride),
+            column_stride=int_of(operand.column_stride),
+            batch_strides=plain(operand.batch_strides),
+            offset=int_of(operand.offset),
+            outer_strides=plain(operand.outer_strides),
+        )
+
+    lhs, rhs = numbers(c.lhs), numbers(c.rhs)
+    m, n, k = map(int_of, (c.m, c.n, c.k))
+    return replace(c, batch=plain(c.batch), m=m, n=n, k=k, lhs=lhs, rhs=rhs)
 
 
 def _normalized(c: Product) -> Product:
@@ -195,6 +258,8 @@ def _k_block(c: Product, target: MachineTarget, width: int) -> int:
         limit = max(4 * lanes, min(limit, target.l2_bytes // 2 // (min(c.m, RUN_ROWS) * size)))
     if c.k <= limit + limit // 4:
         return c.k
+    if is_traced(c.k):
+        return int_of(c.k)
     if c.k_outer:
         blocks = -(-c.k_outer[0] // max(1, limit // c.k_unit))
         return -(-c.k_outer[0] // blocks) * c.k_unit

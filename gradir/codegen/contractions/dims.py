@@ -14,13 +14,25 @@ from math import prod
 from typing import cast
 
 from gradir.codegen.bodies.emitter import element_kind
-from gradir.codegen.contractions.choose_tiles import PAGE_BYTES, plan_product, product_cost
+from gradir.codegen.contractions.choose_tiles import (
+    PAGE_BYTES,
+    plan_product,
+    product_cost,
+    with_numbers,
+)
 from gradir.codegen.contractions.product_plan import Chain, Operand, Product
-from gradir.codegen.costs import CLOSE_COST, FAR_ROWS_PART, SCATTER_COST, TURN_COST
+from gradir.codegen.costs import (
+    CLOSE_COST,
+    FAR_ROWS_PART,
+    FAR_SCATTER_COST,
+    SCATTER_COST,
+    TURN_COST,
+)
 from gradir.codegen.text.kinds import bytes_of, kind_of
 from gradir.codegen.text.target import MachineTarget
 from gradir.codegen.text.writer import CLOSE_STRIDE, LINE_BYTES
 from gradir.dialects.base.access import Access
+from gradir.dialects.base.traced_sizes import int_of, is_traced
 from gradir.dialects.loopnest.loopnest import ContractOp, IndexOp, ShapedType
 
 
@@ -56,6 +68,8 @@ class Tiling:
 def tiling(op: ContractOp, target: MachineTarget) -> Tiling:
     """The tiling that a plan for one thread is the fastest with."""
     found = list(_tilings(op))
+    # columns that a value counts would need masks that are values
+    found = [one for one in found if not is_traced(one.product.n)] or found
     if len(found) == 1 or 0 in op.extents:
         return found[0]
     return min(found, key=lambda one: _cost(op, one, target))
@@ -63,17 +77,20 @@ def tiling(op: ContractOp, target: MachineTarget) -> Tiling:
 
 def _cost(op: ContractOp, one: Tiling, target: MachineTarget) -> float:
     """Estimated nanoseconds, with the cost of stores that are no whole vectors."""
-    c = one.product
+    c = with_numbers(one.product)
     results = prod(c.batch) * c.m * c.n
     total = product_cost(plan_product(c, target), 1)
     apart = abs(c.lhs.row_stride) * bytes_of(c.lhs.element)
     total *= 1 + FAR_ROWS_PART * (min(apart / LINE_BYTES, 1) + min(apart / PAGE_BYTES, 1))
     if one.is_turned:
         total += TURN_COST * results
+    scatter = SCATTER_COST
+    if results * c.accumulator_bytes > target.l2_bytes:
+        scatter = FAR_SCATTER_COST
     for steps in _output_strides(op):
-        step = 0 if one.vector_dim is None else abs(steps[one.vector_dim])
+        step = 0 if one.vector_dim is None else abs(int_of(steps[one.vector_dim]))
         if step > 1:
-            total += (CLOSE_COST if step <= CLOSE_STRIDE else SCATTER_COST) * results
+            total += (CLOSE_COST if step <= CLOSE_STRIDE else scatter) * results
     return total
 
 
@@ -87,7 +104,9 @@ def _tilings(op: ContractOp) -> Iterator[Tiling]:
     columns = [g for g in free if not left[g.dim] and right[g.dim]]
     is_plain = len(summed) <= 1 and len(rows) <= 1 and len(columns) <= 1
     for row, column in product(rows or [None], columns or [None]):
-        if is_plain:
+        if is_plain and column is not None and row is not None and is_traced(column.extent):
+            yield _tiling(op, free, summed, row, column, True)
+        elif is_plain:
             yield _tiling(op, free, summed, row, column, column is None and row is not None)
         else:
             yield _tiling(op, free, summed, row, column, False)

@@ -12,6 +12,7 @@ from gradir.codegen.contractions.product_plan import ProductPlan, Vector, placed
 from gradir.codegen.contractions.squares import transpose
 from gradir.codegen.contractions.tile import Tile
 from gradir.codegen.text.writer import FunctionWriter
+from gradir.dialects.base.traced_sizes import is_traced
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class TurnedFinish(Finish):
         super().__init__(f, plan, epilogue)
         # rows of the transposed tile, whole vectors each
         self.stride = -(-plan.height // plan.lanes) * plan.lanes
-        size = self.stride * max(plan.width if plan.full_panels else 0, plan.tail_width)
+        size = self.stride * plan.widest_panel
         self.turned = f.allocate(self.kind, size, plan.alignment, "turned")
 
     def tile(
@@ -70,8 +71,18 @@ class TurnedFinish(Finish):
         f, plan = self.f, self.plan
         self._turn(tile, slot)
         first = f.multiply(panel, plan.width)
-        columns = str(sum(vector.valid for vector in tile.vectors))
-        for start, condition in self._starts(index):
+        is_tail = tile.vectors[0].mask_name is not None
+        valid = sum(vector.valid for vector in tile.vectors)
+        columns = str(plan.tail_columns if is_tail else valid)
+        if is_traced(plan.product.m):
+            repeated = f.subtract(f.multiply(index, plan.height), row)
+            some = f.emit(f"icmp sgt i64 {repeated}, 0")
+            with f.when(some, "last"):
+                self._single_rows(batch, first, row, repeated, columns)
+            starts = [(0, f.emit(f"icmp eq i64 {repeated}, 0"))]
+        else:
+            starts = self._starts(index)
+        for start, condition in starts:
             with (
                 f.when(condition, "finish"),
                 f.loop("0", columns, hint="column", at_least_once=True) as column,
@@ -83,6 +94,20 @@ class TurnedFinish(Finish):
                     value = f.load(self.kind, piece.lanes, at)
                     below = f.add(row, start + place)
                     self.epilogue(f, value, ResultPlace(batch, below, f.add(first, column), piece))
+
+    def _single_rows(
+        self, batch: list[str], first: str, row: str, repeated: str, columns: str
+    ) -> None:
+        """The rows of a tile from `repeated` on, element by element."""
+        f = self.f
+        with (
+            f.loop("0", columns, hint="column", at_least_once=True) as column,
+            f.loop(repeated, str(self.plan.height), hint="row") as inner,
+        ):
+            base = f.element(self.kind, self.turned, f.multiply(column, self.stride))
+            value = f.load(self.kind, 1, f.element(self.kind, base, inner))
+            place = f.add(row, inner), f.add(first, column)
+            self.epilogue(f, value, ResultPlace(batch, *place, Vector(1, 1)))
 
     def _starts(self, index: str) -> list[tuple[int, str | None]]:
         """From which row of the tile on to finish, and when: the last tile repeats some."""

@@ -14,6 +14,7 @@ from gradir.codegen.contractions.product_plan import ProductPlan, Vector, placed
 from gradir.codegen.contractions.squares import copy_transposed
 from gradir.codegen.contractions.tile import SCALAR
 from gradir.codegen.text.writer import FunctionWriter
+from gradir.dialects.base.traced_sizes import divides, is_traced
 
 # The index of a column panel, and its vectors.
 ColumnPanel = tuple[str, tuple[Vector, ...]]
@@ -23,7 +24,7 @@ def column_panels(
     f: FunctionWriter, plan: ProductPlan, first: str, last: str, tail: str | None, hint: str = ""
 ) -> Iterator[AbstractContextManager[ColumnPanel]]:
     """A loop over the full panels [first, last), and where `tail` holds the narrower last one."""
-    if plan.full_panels:
+    if plan.has_open_columns or plan.full_panels:
         yield _full_panels(f, plan, first, last, f"{hint}panel")
     if tail is not None:
         yield _last_panel(f, plan, tail, f"{hint}tail")
@@ -99,10 +100,15 @@ class RightPacker:
                 value = load_vector(f, kind, start.at(f, 0, place), vector)
                 f.store(kind, vector.lanes, f.element(kind, target, place), value)
             return
-        valid = sum(vector.valid for vector in vectors)
+        is_open = vectors[0].mask_name is not None
+        valid = self.plan.tail_columns if is_open else sum(vector.valid for vector in vectors)
         with f.loop("0", str(valid), hint="pack.column", at_least_once=True) as inner:
             value = load_vector(f, kind, start.at(f, 0, inner), SCALAR)
             f.store(kind, 1, f.element(kind, target, inner), value)
+        if is_open:
+            with f.loop(str(valid), str(self.plan.width), hint="pack.missing") as missing:
+                f.store(kind, 1, f.element(kind, target, missing), "0.0")
+            return
         for missing in range(valid, sum(vector.lanes for vector in vectors)):
             f.store(kind, 1, f.element(kind, target, missing), "0.0")
 
@@ -113,6 +119,11 @@ class RightPacker:
         f, lanes, kind = self.f, self.plan.lanes, self.kind
         corner, width = self.rhs.at(f, 0, column), sum(vector.lanes for vector in vectors)
         whole = self.plan.packed_k // lanes * lanes
+        if vectors[0].mask_name is not None:
+            with f.loop(begin, end, hint="pack.k") as k:
+                target = f.element(kind, base, self._offset(k, width))
+                self._copy_row(corner.at(f, k, 0), vectors, "0", target)
+            return
 
         def pack_vector(vector: Vector, first: str) -> None:
             with f.loop(begin, f.minimum(end, whole), lanes, hint="pack.k") as k:
@@ -129,7 +140,7 @@ class RightPacker:
                 pack_vector(Vector(lanes, lanes), first)
         for place, vector in list(placed(vectors))[full:]:
             pack_vector(vector, str(place))
-        if whole < self.plan.packed_k:
+        if is_traced(whole) or whole < self.plan.packed_k:
             # the few k that are left are copied one by one, which takes little code
             with f.loop(f.maximum(begin, whole), end, hint="pack.k") as k:
                 target = f.element(kind, base, self._offset(k, width))
@@ -190,7 +201,10 @@ class LeftPacker:
             whole = plan.product.k - rest
             with f.loop(begin, f.minimum(end, whole), lanes, hint="pack.k") as k:
                 copy(k, Vector(lanes, lanes))
-            if rest:
+            if is_traced(rest):
+                with f.loop(f.maximum(begin, whole), end, hint="pack.rest") as k:
+                    copy(k, SCALAR)
+            elif rest:
                 with f.when(f.emit(f"icmp sgt i64 {end}, {whole}"), "pack.rest"):
                     copy(str(whole), Vector(lanes, rest))
 
@@ -198,6 +212,6 @@ class LeftPacker:
 def first_row(f: FunctionWriter, plan: ProductPlan, panel: str) -> str:
     """The first row of a row tile; the last tile is moved up so that it is a whole one."""
     row = f.multiply(panel, plan.height)
-    if plan.product.m % plan.height == 0:
+    if divides(plan.height, plan.product.m):
         return row
     return f.minimum(row, plan.product.m - plan.height)

@@ -22,6 +22,7 @@ from gradir.codegen.kernel_key import plan_key
 from gradir.codegen.nests.kernel import nest_scratch_bytes
 from gradir.codegen.text.target import MachineTarget
 from gradir.dialects.base.precision import PRECISIONS
+from gradir.dialects.base.traced_sizes import is_traced
 from gradir.dialects.loopnest.loopnest import ContractOp
 from gradir.passes.analysis.contraction_chains import copied_factors, is_single_chain
 
@@ -98,6 +99,8 @@ def _plan(op: ContractOp, target: MachineTarget, threads: int) -> ContractionPla
 def _row_chunks(op: ContractOp, target: MachineTarget, threads: int) -> ChunkedPlan | None:
     """The contraction in chunks of rows; None unless chunks make its copies smaller."""
     copied = copied_factors(op)
+    if any(map(is_traced, op.extents)):
+        return None
     if not copied or not is_single_chain(op) or not _has_plain_epilogue(op):
         return None
     chunks = row_chunks(op, copied, threads)
@@ -129,7 +132,8 @@ def _steps(op: ContractOp) -> Steps | None:
         return None
     # chunks of sums begin to write the result before they have read all of the factors
     in_place = not set(op.outputs).isdisjoint(op.inputs[:2])
-    chunks = summed_chunks(op, copied) if copied and not in_place else None
+    is_sized = any(map(is_traced, op.extents))
+    chunks = summed_chunks(op, copied) if copied and not in_place and not is_sized else None
     if chunks is not None:
         return summed_steps(op, chunks, copied)
     return tiled_steps(op, copied, has_plain_epilogue)

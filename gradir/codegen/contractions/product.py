@@ -33,6 +33,7 @@ from gradir.codegen.contractions.tile import KLoop, Tile
 from gradir.codegen.text.functions import Needs, is_number
 from gradir.codegen.text.kinds import llvm_type
 from gradir.codegen.text.writer import FunctionWriter
+from gradir.dialects.base.traced_sizes import is_traced
 
 PARAMETERS = (
     "ptr noalias readonly %lhs, ptr noalias readonly %rhs, ptr noalias %scratch, "
@@ -57,7 +58,7 @@ class ProductLoops:
     ) -> None:
         self.f, self.plan, self.finish, self.start = f, plan, finish, start
         self.kind = plan.product.accumulator
-        self.slots = slot if plan.k_blocks <= 1 else private
+        self.slots = private if plan.has_blocks else slot
         self.packed_lhs = f.element("i8", private, plan.slots_bytes)
         self.packed_rhs = f.element("i8", private, plan.slots_bytes + plan.packed_lhs_bytes)
 
@@ -85,7 +86,7 @@ class ProductLoops:
     def runs(self, begin: str, end: str) -> Generator[Run]:
         """Cut the units [begin, end) into runs of row tiles that share a column group."""
         f, plan = self.f, self.plan
-        if plan.units == plan.row_panels and plan.units <= plan.run_panels:
+        if not is_traced(plan.units) and plan.units == plan.row_panels <= plan.run_panels:
             yield self._run(begin, end, "0")
             return
         count = "0"
@@ -100,11 +101,11 @@ class ProductLoops:
         group, linear = f.divide(rest, plan.groups)
         batch = f.digits(linear, c.batch)
         group_first = f.multiply(group, plan.group_panels)
-        with_tail = None
-        if plan.tail:
-            with_tail = "true"
-            if plan.groups > 1:
-                with_tail = f.emit(f"icmp eq i64 {group}, {plan.groups - 1}")
+        with_tail = has_tail(f, plan)
+        if with_tail is not None and (is_traced(plan.groups) or plan.groups > 1):
+            is_last = f.emit(f"icmp eq i64 {group}, {plan.groups - 1}")
+            is_sure = with_tail == "true"
+            with_tail = is_last if is_sure else f.binary("and", "i1", 1, with_tail, is_last)
         packed = None
         if plan.pack_rhs == "shared":
             packed = packed_rhs(f, plan, self._rhs_batch(batch))
@@ -128,7 +129,7 @@ class ProductLoops:
         """The linear index among the right matrix's own batch elements."""
         linear = "0"
         for index, extent in zip(batch, self.plan.rhs_batch, strict=True):
-            if extent != 1:
+            if is_traced(extent) or extent != 1:
                 linear = self.f.add(self.f.multiply(linear, extent), index)
         return linear
 
@@ -136,7 +137,7 @@ class ProductLoops:
     def blocks(self) -> Generator[DepthBlock]:
         """The blocks of k, in order."""
         f, plan, k = self.f, self.plan, self.plan.product.k
-        if plan.k_blocks <= 1:
+        if not plan.has_blocks:
             yield DepthBlock("0", str(k), None, None)
             return
         with f.loop("0", str(k), plan.k_block, hint="block", at_least_once=True) as begin:
@@ -228,7 +229,7 @@ class ProductLoops:
     def slot(self, run: Run, panel: str, index: str) -> str:
         """Where the sums of a tile go, and wait for the next block of k if there are several."""
         f, plan = self.f, self.plan
-        if plan.k_blocks <= 1:
+        if not plan.has_blocks:
             return self.slots
         offset = f.multiply(f.subtract(panel, run.panels[0]), plan.run_panels)
         offset = f.add(offset, f.subtract(index, run.first))
@@ -263,7 +264,7 @@ class ProductLoops:
     ) -> list[str]:
         """The chains after one more block of k."""
         f, plan = self.f, self.plan
-        if plan.product.k == 0:
+        if not is_traced(plan.product.k) and plan.product.k == 0:
             return chains
         if plan.pack_rhs == "registers":
             return tile.contract_transposed(f, lhs, rhs, plan.product.k, chains)
@@ -348,15 +349,17 @@ def _write_compute(
     f: FunctionWriter, plan: ProductPlan, epilogue: Epilogue, turned: bool, start: Start | None
 ) -> None:
     """An item is one unit, or one share of the units if shares have memory of their own."""
-    if plan.units == 0:
+    if not is_traced(plan.units) and plan.units == 0:
         return
+    _write_masks(f, plan)
     slot = f.allocate(plan.product.accumulator, plan.slot_elements, plan.alignment)
     finish = TurnedFinish(f, plan, epilogue) if turned else Finish(f, plan, epilogue)
     if not plan.shares:
-        bounds = ("0", "1") if plan.units == 1 else ("%begin", "%end")
+        is_one = not is_traced(plan.units) and plan.units == 1
+        bounds = ("0", "1") if is_one else ("%begin", "%end")
         ProductLoops(f, plan, finish, start, slot, "%scratch").write(*bounds)
         return
-    shares = min(plan.shares, plan.units)
+    shares = plan.share_items
     with f.items(shares, "share") as share:
         offset = f.add(f.multiply(share, plan.share_bytes), plan.shared_bytes)
         private = f.element("i8", "%scratch", offset)
@@ -366,6 +369,7 @@ def _write_compute(
 
 def _write_pack(f: FunctionWriter, plan: ProductPlan) -> None:
     """An item is a few rows of the right matrix of one batch element."""
+    _write_masks(f, plan)
     c = plan.product
     extents, strides = c.rhs_k
     with f.loop("%begin", "%end", hint="item") as item:
@@ -382,9 +386,27 @@ def _write_pack(f: FunctionWriter, plan: ProductPlan) -> None:
             origin=f.multiply(outer, -plan.packed_k),
             first="0",
             last=str(plan.full_panels),
-            tail="true" if plan.tail else None,
+            tail=has_tail(f, plan),
         )
         RightPacker(f, plan, rhs, panels).pack(begin, end)
+
+
+def has_tail(f: FunctionWriter, plan: ProductPlan) -> str | None:
+    """The i1 that a narrower panel follows the full ones; None where there surely is none."""
+    if plan.has_open_columns:
+        return f.emit(f"icmp sgt i64 {plan.tail_columns}, 0")
+    return "true" if plan.tail else None
+
+
+def _write_masks(f: FunctionWriter, plan: ProductPlan) -> None:
+    """The masks of the last panel, where a value counts its columns."""
+    if not plan.has_open_columns:
+        return
+    with f.early():
+        for number, vector in enumerate(plan.tail):
+            left = f.subtract(str(plan.tail_columns), number * plan.lanes)
+            mask = f.first_lanes(plan.lanes, f.maximum(left, "0"))
+            f.line(f"{vector.mask_name} = and {llvm_type('i1', plan.lanes)} {mask}, {mask}")
 
 
 def packed_rhs(f: FunctionWriter, plan: ProductPlan, batch: str) -> str:

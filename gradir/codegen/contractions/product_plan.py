@@ -15,6 +15,7 @@ from gradir.codegen.text.kinds import bytes_of, constant_mask, is_float
 from gradir.codegen.text.target import MachineTarget
 from gradir.codegen.text.writer import LINE_BYTES
 from gradir.dialects.base.once import once
+from gradir.dialects.base.traced_sizes import is_traced, of_sizes
 
 # the right operand: read in place, transposed in registers as it is read, packed once by a phase of
 # its own, or packed by each share for itself
@@ -115,14 +116,20 @@ class Product:
 
 @dataclass(frozen=True)
 class Vector:
-    """`lanes` consecutive columns; the first `valid` of them exist."""
+    """`lanes` consecutive columns; the first `valid` of them exist.
+
+    Where a value says how many do, `mask_name` is the mask that the function has of them.
+    """
 
     lanes: int
     valid: int
+    mask_name: str | None = None
 
     @property
     def mask(self) -> str | None:
-        """The constant that has the lanes that exist, or None if all do."""
+        """The lanes that exist, or None if all do; a constant where their number is."""
+        if self.mask_name is not None:
+            return self.mask_name
         return None if self.valid == self.lanes else constant_mask(self.lanes, self.valid)
 
 
@@ -180,8 +187,24 @@ class ProductPlan:
 
     @once
     def tail(self) -> tuple[Vector, ...]:
-        """The vectors of the last, narrower column panel; empty if there is none."""
+        """The vectors of the last, narrower column panel; empty if there is none.
+
+        Where a value counts the columns these are as many as of any panel, with masks.
+        """
+        if self.has_open_columns:
+            masks = (f"%tail.{k}" for k in range(self.vectors))
+            return tuple(Vector(self.lanes, self.lanes, mask) for mask in masks)
         return tuple(split_columns(self.product.n % self.width, self.lanes, self.target.masked))
+
+    @property
+    def has_open_columns(self) -> bool:
+        """Whether a value counts the columns."""
+        return is_traced(self.product.n)
+
+    @property
+    def tail_columns(self) -> int:
+        """The columns behind the full panels."""
+        return self.product.n - self.full_panels * self.width
 
     @property
     def tail_width(self) -> int:
@@ -189,7 +212,7 @@ class ProductPlan:
 
     @property
     def column_panels(self) -> int:
-        return self.full_panels + bool(self.tail)
+        return -(-self.product.n // self.width)
 
     @property
     def groups(self) -> int:
@@ -204,8 +227,18 @@ class ProductPlan:
         return prod(self.product.batch) * self.groups * self.row_panels
 
     @property
+    def share_items(self) -> int:
+        """How many of the shares there are units for; all, where that is not known."""
+        return self.shares if is_traced(self.units) else min(self.shares, self.units)
+
+    @property
     def k_blocks(self) -> int:
         return -(-self.product.k // max(self.k_block, 1))
+
+    @property
+    def has_blocks(self) -> bool:
+        """Whether there may be several blocks of k."""
+        return is_traced(self.k_blocks) or self.k_blocks > 1
 
     @once
     def rhs_batch(self) -> tuple[int, ...]:
@@ -240,17 +273,23 @@ class ProductPlan:
         if not self.packed_lhs_by_rows:
             return -(-self.height // self.lanes) * self.lanes
         line = LINE_BYTES // self.product.accumulator_bytes
-        return (-(-self.k_block // line) | 1) * line + 1
+        return _odd_lines(self.k_block, line) * line + 1
+
+    @property
+    def widest_panel(self) -> int:
+        """Columns of the widest panel there is."""
+        has_full = self.has_open_columns or self.full_panels
+        return max(self.width if has_full else 0, self.tail_width)
 
     @property
     def slot_elements(self) -> int:
         """Elements in memory for the accumulators of one tile."""
-        return self.height * max(self.width if self.full_panels else 0, self.tail_width)
+        return self.height * self.widest_panel
 
     @property
     def slots_bytes(self) -> int:
         """Bytes per share for accumulators between blocks of k; with one block none are needed."""
-        slots = self.run_panels * self.group_panels if self.k_blocks > 1 else 0
+        slots = self.run_panels * self.group_panels if self.has_blocks else 0
         return _aligned(slots * self.slot_elements * self.product.accumulator_bytes)
 
     @property
@@ -293,7 +332,7 @@ class ProductPlan:
     def phases(self) -> tuple[ProductPhase, ...]:
         """The phases in their order, with a barrier between two."""
         c = self.product
-        items = min(self.shares, self.units) if self.shares else self.units
+        items = self.share_items if self.shares else self.units
         phases = [ProductPhase("compute", items, c.flops, 0)]
         if self.pack_rhs == "shared":
             *outer, inner = c.rhs_k[0]
@@ -309,6 +348,12 @@ def placed(vectors: Iterable[Vector]) -> Iterator[tuple[int, Vector]]:
     for vector in vectors:
         yield column, vector
         column += vector.lanes
+
+
+@of_sizes
+def _odd_lines(elements: int, line: int) -> int:
+    """How many lines some elements fill, or one more: an odd number."""
+    return -(-elements // line) | 1
 
 
 def _aligned(size: int) -> int:

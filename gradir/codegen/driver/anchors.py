@@ -16,6 +16,7 @@ from xdsl.ir import Attribute
 from gradir.codegen.text.writer import LINE_BYTES
 from gradir.dialects.base.access import Access
 from gradir.dialects.base.shapes import byte_size, element_of
+from gradir.dialects.base.traced_sizes import divides
 from gradir.dialects.loopnest.loopnest import LoopOp, ShapedType
 
 
@@ -56,7 +57,7 @@ def _distance(type_: Attribute, access: Access | None) -> int:
         return 0
     shape = cast(ShapedType, type_).get_shape()
     distance = access.strides(shape)[1] * byte_size(element_of(type_))
-    return distance if distance > 0 and distance % LINE_BYTES == 0 else 0
+    return distance if distance > 0 and divides(LINE_BYTES, distance) else 0
 
 
 @lru_cache(maxsize=4096)

@@ -10,6 +10,7 @@ from xdsl.ir import Attribute, Operation
 
 from gradir.codegen.driver.report import BufferType, Parameter
 from gradir.dialects.base.diagnostics import LocatedError
+from gradir.dialects.base.traced_sizes import SizeGraph, TracedSize
 from gradir.dialects.grad.tape import TapeType
 
 
@@ -39,6 +40,15 @@ def global_data(function: func.FuncOp, name: str, op: Operation) -> bytes:
             if isinstance(value, DenseIntOrFPElementsAttr):
                 return value.data.data
     raise LocatedError(f"memref.get_global: no constant @{name} with an initial value", op)
+
+
+def graph_of(function: func.FuncOp) -> SizeGraph | None:
+    """The sizes that are values, where a shape of an argument has some."""
+    for argument in function.body.block.args:
+        for extent in cast(BufferType, argument.type).get_shape():
+            if type(extent) is TracedSize:
+                return extent.graph
+    return None
 
 
 def parameters_of(

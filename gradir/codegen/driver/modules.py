@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 from gradir.codegen.text.functions import METADATA
 from gradir.codegen.text.kernel import Kernel
@@ -16,6 +17,9 @@ from gradir.codegen.text.polls import POLL_DECLARATION
 from gradir.codegen.text.target import MachineTarget
 from gradir.codegen.vector_math import Request, definitions
 from gradir.codegen.vector_math.target_functions import completed
+
+if TYPE_CHECKING:
+    from gradir.codegen.text.sized import SizedFunctions
 
 # The text of a group's kernels, from which on they are a module. One more module takes LLVM 2 ms.
 GROUP_BYTES = 1 << 15
@@ -32,11 +36,13 @@ class ModuleWriter:
         self._open, self._all = {METADATA: None}, {METADATA: None}
         self._open_bytes = 0
         self._declarations: list[str] = []
+        self.sized: SizedFunctions | None = None
 
     def add_kernel(self, kernel: Kernel) -> None:
         """Take a kernel, and hand out the group that it completes."""
         declared = [POLL_DECLARATION] if kernel.polls else []
-        self.add([*declared, kernel.text], kernel.functions)
+        text = kernel.text if self.sized is None else self.sized.of_kernel(kernel.text)
+        self._add([*declared, text], kernel.functions)
         self._open_bytes += len(kernel.text)
         if self._open_bytes >= GROUP_BYTES:
             text = self._module()
@@ -46,6 +52,11 @@ class ModuleWriter:
 
     def add(self, texts: Iterable[str], functions: Iterable[Request] = ()) -> None:
         """Take definitions that call these functions of vector math."""
+        if self.sized is not None:
+            texts = map(self.sized.of_driver, texts)
+        self._add(texts, functions)
+
+    def _add(self, texts: Iterable[str], functions: Iterable[Request]) -> None:
         for text in (*definitions(functions, self._target.scales, self._target.attributes), *texts):
             for definition in completed(text, self._target):
                 self._open[definition] = self._all[definition] = None

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from xdsl.dialects import arith, func, scf
 from xdsl.ir import Block, Operation, SSAValue
 
-from gradir.codegen.driver.attributes import parameters_of, tapes_of
+from gradir.codegen.driver.attributes import graph_of, parameters_of, tapes_of
 from gradir.codegen.driver.buffers import BufferTable
 from gradir.codegen.driver.costs import driver_costs
 from gradir.codegen.driver.entry import entry_function
@@ -66,9 +66,11 @@ from gradir.passes.analysis.region_ops import blocks_of
 
 if TYPE_CHECKING:
     from gradir.codegen.driver.stopwatch import Stopwatch
+    from gradir.codegen.text.sized import SizedFunctions
 
-    stopwatch = Stopwatch
+    stopwatch, sized_functions = Stopwatch, SizedFunctions
 else:
+    sized_functions = lazy_function("gradir.codegen.text.sized", "SizedFunctions")
     stopwatch = lazy_function("gradir.codegen.driver.stopwatch", "Stopwatch")
 
 __all__ = [
@@ -114,6 +116,9 @@ class _Driver:
         # the async and started calls of the block that have not been waited for
         self.started: list[tuple[int, HostInvokeOp]] = []
         self.buffers = BufferTable(function, self.text, self.table)
+        self.sizes = graph_of(function)
+        if self.sizes is not None:
+            modules.sized = sized_functions(self.table.take())
         self.parts = DriverParts(self.work, target)
         self.kernels = KernelCache(target, self.work, self.buffers, modules)
         self.scalars = ScalarCode(
@@ -384,6 +389,7 @@ class _Driver:
             host_calls=tuple(self.host_calls),
             can_stop=self.work.can_stop,
             timed=() if self.stopwatch is None else self.stopwatch.timed,
+            sizes_word=None if self.modules.sized is None else self.modules.sized.word,
         )
 
     def module_text(self) -> str:

@@ -139,6 +139,7 @@ class CompiledProgram:
     can_stop: bool = False
     timed: tuple[Timed, ...] = ()
     entry: str = ENTRY
+    sizes_word: int | None = None
 
 
 def byte_size(type_: BufferType) -> int:

@@ -12,6 +12,7 @@ from gradir.codegen.driver.pool import BARRIER, is_alone
 from gradir.codegen.text.kernel import KernelPhase
 from gradir.codegen.text.polls import LEAVE
 from gradir.codegen.text.writer import FunctionWriter
+from gradir.dialects.base.traced_sizes import is_traced
 
 # Block where threads return after a barrier.
 RETURN = "return"
@@ -60,7 +61,8 @@ class SharedWork:
         self._single_cost = 0.0
 
     def is_shared(self, phase: KernelPhase) -> bool:
-        return self.threads > 1 and phase.items >= 2 and phase.cost > PHASE_COST
+        has_several = is_traced(phase.items) or phase.items >= 2
+        return self.threads > 1 and has_several and phase.cost > PHASE_COST
 
     def is_shared_anywhere(self, phases: Iterable[KernelPhase]) -> bool:
         return any(map(self.is_shared, phases))
@@ -82,7 +84,7 @@ class SharedWork:
         `around` writes what stands around the call.
         """
         around = around or nullcontext()
-        if phase.items == 0:
+        if not is_traced(phase.items) and phase.items == 0:
             return
 
         def call(begin: str, end: str) -> None:

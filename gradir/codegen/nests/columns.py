@@ -15,6 +15,7 @@ from gradir.codegen.nests.accumulators import Levels, folded_loops
 from gradir.codegen.nests.space import LinearWrite
 from gradir.codegen.nests.writer import PassWriter
 from gradir.codegen.text.kinds import constant_mask
+from gradir.dialects.base.traced_sizes import is_traced
 
 # Columns that a work item should at least cover: a few cache lines of each row.
 ITEM_COLUMNS = 256
@@ -27,7 +28,8 @@ def write_column_reduction(writer: PassWriter) -> None:
     block = _block(writer) * writer.lanes
     inner = prod(one.bounds[d] for d in one.reduced) // one.pieces
     # whole blocks, and enough columns that rows are read in long pieces
-    columns = min(ITEM_COLUMNS, writer.loops.extent)
+    extent = writer.loops.extent
+    columns = ITEM_COLUMNS if is_traced(extent) else min(ITEM_COLUMNS, extent)
     if any(w.in_memory for w in one.writes):
         columns = block  # of a scatter nothing but columns can be shared out
     least = -(-columns // block) * block
@@ -43,6 +45,8 @@ def _block(writer: PassWriter) -> int:
     if writer.target.vector_registers < 32:
         most //= 2
     most = max(1, most)
+    if is_traced(writer.loops.extent):
+        return most
     if any(w.in_memory for w in writer.one.writes):
         # two items at least, and from eight vectors on four; a pass misses caches row by row
         vectors = writer.loops.extent // writer.lanes
@@ -56,10 +60,16 @@ def _columns(writer: PassWriter, block: int) -> None:
     dim, extent, lanes = writer.one.vector_dim, writer.loops.extent, writer.lanes
     span = writer.loops.spans[dim]
     main = extent // block * block
-    if main:
+    if is_traced(main) or main:
         with writer.loops.groups(span, main, block) as index, writer.loops.at(dim, index):
             _Columns(writer, {k: None for k in range(0, block, lanes)}).write()
-    if main < extent:
+    if is_traced(extent):
+
+        def one_vector(shift: int, mask: str | None) -> None:
+            _Columns(writer, {shift: mask}).write()
+
+        writer.loops.any_tail(span, main, block // lanes, one_vector)
+    elif main < extent:
         with writer.loops.ending(span), writer.loops.at(dim, str(main)):
             rest = extent - main
             masks = {

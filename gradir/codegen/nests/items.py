@@ -9,9 +9,16 @@ from math import prod
 
 from gradir.codegen.costs import ITEM_ACCESS_COST, ITEM_COST
 from gradir.codegen.nests.loops import PassLoops
+from gradir.dialects.base.traced_sizes import is_traced, of_sizes
 
 # Elements that a work item should at least cover, whatever its body costs.
 LEAST_ELEMENTS, MOST_ELEMENTS = 256, 4096
+
+
+@of_sizes
+def _share(wanted: int, size: int) -> int:
+    """How many times a size is wanted, at least once."""
+    return max(1, wanted // size)
 
 
 @dataclass(frozen=True)
@@ -45,15 +52,21 @@ class PassItems:
         vector = self.loops.lanes // self.one.interleaved
         wanted = int(ITEM_COST * vector / (ITEM_ACCESS_COST + self.one.body.cost))
         wanted = max(LEAST_ELEMENTS, min(MOST_ELEMENTS, wanted))
-        while position and size * self.one.bounds[dims[position - 1]] <= wanted:
+        while position and (
+            not is_traced(size * self.one.bounds[dims[position - 1]])
+            and size * self.one.bounds[dims[position - 1]] <= wanted
+        ):
             position -= 1
             size *= self.one.bounds[dims[position]]
         if not position:
             return Items((), None, tuple(dims))
         dim = dims[position - 1]
-        block = max(1, wanted // size)
+        block = _share(wanted, size)
         if dim == self.one.vector_dim:
             block = -(-block // multiple) * multiple
+        if is_traced(block) or is_traced(self.one.bounds[dim]):
+            # also where one block has all: the number of items is a value
+            return Items(tuple(dims[: position - 1]), (dim, block), tuple(dims[position:]))
         if block >= self.one.bounds[dim]:
             return Items(tuple(dims[: position - 1]), None, tuple(dims[position - 1 :]))
         if block == 1:

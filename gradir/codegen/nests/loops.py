@@ -14,6 +14,7 @@ from gradir.codegen.nests.pieces import Piece, pieces_of
 from gradir.codegen.nests.space import Guard, Linear, Pass
 from gradir.codegen.text.kinds import constant_mask
 from gradir.codegen.text.writer import FunctionWriter
+from gradir.dialects.base.traced_sizes import divides, is_surely, is_traced
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ class PassLoops:
         parts = chunk.size if chunk is not None and chunk.dim == dim else extent
         with self.f.loop(span.low, span.high, size, at_least_once=True) as low:
             high = self.f.add(low, size)
-            if extent % size or parts % size:
+            if not (divides(size, extent) and divides(size, parts)):
                 high = self.f.intrinsic("smin", "i64", 1, high, span.high)
             ends = self.f.emit(f"icmp eq i64 {high}, {extent}")
             self.spans[dim] = Span(low, high, ends)
@@ -102,7 +103,7 @@ class PassLoops:
         extent = self.one.bounds[dim]
         low = self.f.multiply(number, size)
         high = self.f.add(low, size)
-        if extent % size:
+        if not divides(size, extent):
             high = self.f.minimum(high, extent)
         ends = self.f.emit(f"icmp eq i64 {high}, {extent}")
         self.spans[dim] = Span(low, high, ends)
@@ -128,6 +129,9 @@ class PassLoops:
                 for k in range(unroll):
                     group(k * self.lanes, None)
                 self.held = before
+        if is_traced(extent):
+            self.any_tail(span, main, unroll, group)
+            return
         if main == extent:
             return
         with self.ending(span):
@@ -145,13 +149,14 @@ class PassLoops:
     def piece(self, span: Span, piece: Piece, main: int, width: int) -> Generator[str]:
         """The groups of a piece of the vector dimension that are in the span."""
         low, high = piece.low, piece.high
-        if (low, high) == (0, main):
+        if is_surely(low, 0) and is_surely(high, main):
             with self.groups(span, main, width) as index:
                 yield index
         elif span.ends is None:
-            with self.f.loop(str(low), str(high), width, at_least_once=True) as index:
+            is_some = not is_traced(low) and not is_traced(high)
+            with self.f.loop(str(low), str(high), width, at_least_once=is_some) as index:
                 yield index
-        elif high - low == width:
+        elif not is_traced(high - low) and high - low == width:
             begun = self.f.emit(f"icmp sle i64 {span.low}, {low}")
             some = self.f.emit(f"icmp sgt i64 {span.high}, {low}")
             with self.f.when(self.f.binary("and", "i1", 1, begun, some), "piece"):
@@ -163,7 +168,7 @@ class PassLoops:
 
     @contextmanager
     def groups(self, span: Span, main: int, width: int) -> Generator[str]:
-        if span.ends is None and span.low == "0" and main == width:
+        if span.ends is None and span.low == "0" and not is_traced(main) and main == width:
             yield "0"
             return
         stop, always = self.whole_part(span, main)
@@ -173,10 +178,21 @@ class PassLoops:
     def whole_part(self, span: Span, main: int) -> tuple[str, bool]:
         """Where the part of the span before `main` ends, and whether it is surely not empty."""
         if span.ends is None:
-            return str(main), True
-        if main == self.extent:
+            return str(main), not is_traced(main)
+        if not is_traced(main) and main == self.extent:
             return span.high, True
         return self.f.minimum(span.high, main), False
+
+    def any_tail(
+        self, span: Span, main: int, unroll: int, group: Callable[[int, str | None], None]
+    ) -> None:
+        """A tail of any number of vectors below a group's: each has a mask of its own."""
+        with self.ending(span), self.at(self.one.vector_dim, str(main)):
+            for k in range(unroll):
+                left = self.f.subtract(str(self.extent), main + k * self.lanes)
+                some = self.f.emit(f"icmp sgt i64 {left}, 0")
+                with self.f.when(some, "tail"):
+                    group(k * self.lanes, self.f.first_lanes(self.lanes, left))
 
     def rolled_tail(self, main: int, step: Callable[[str | None], None]) -> None:
         extent, lanes = self.extent, self.lanes

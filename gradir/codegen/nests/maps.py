@@ -5,6 +5,7 @@ from __future__ import annotations
 from gradir.codegen.costs import UNROLL_SIZE
 from gradir.codegen.nests.items import Items
 from gradir.codegen.nests.writer import PassWriter
+from gradir.dialects.base.traced_sizes import is_traced
 
 
 def write_map(writer: PassWriter) -> None:
@@ -34,9 +35,10 @@ def map_items(writer: PassWriter, unroll: int) -> Items:
 def _unroll(writer: PassWriter) -> int:
     """Vectors in a group: up to four of small bodies, none that the extent can not fill."""
     unroll = 4
+    extent = writer.loops.extent
     while unroll > 1 and (
         unroll * (writer.one.body.size + 2) > UNROLL_SIZE
-        or unroll * writer.lanes > writer.loops.extent
+        or (not is_traced(extent) and unroll * writer.lanes > extent)
     ):
         unroll //= 2
     return unroll

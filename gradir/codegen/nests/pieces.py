@@ -9,12 +9,13 @@ The order of the groups stays the same.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
 from gradir.codegen.costs import MOST_INSTRUCTIONS
 from gradir.codegen.nests.space import Guard, Pass
+from gradir.dialects.base.traced_sizes import is_surely, is_traced
 
 
 @dataclass(frozen=True)
@@ -28,17 +29,21 @@ class Piece:
 
 def pieces_of(one: Pass, main: int, width: int) -> list[Piece]:
     """Indices [0, main), in groups of `width`, cut where a guard begins or ends to hold."""
-    if not main:
+    if not is_traced(main) and not main:
         return []
     held = {guard: _interval(guard, one.vector_dim) for guard in _guards_along(one)}
-    cuts = {0, main}
-    for low, high in held.values():
-        for end in (low, high):
-            cuts |= {end // width * width, -(-end // width) * width}
-    ordered = sorted(cut for cut in cuts if 0 <= cut <= main)
+    # each pair in order already: what is known of sizes then does not depend on their remainders
+    cuts = [0]
+    for end in (end for interval in held.values() for end in interval):
+        cuts += [end // width * width, -(-end // width) * width]
+    ordered = _without_repeats(sorted(cut for cut in (*cuts, main) if 0 <= cut <= main))
     if (one.body.size + 2) * width // one.lanes * len(ordered) > MOST_INSTRUCTIONS:
         return [Piece(0, main)]
     return [Piece(low, high, _known(held, low, high)) for low, high in pairwise(ordered)]
+
+
+def _without_repeats(cuts: Sequence[int]) -> list[int]:
+    return [*cuts[:1], *(cut for before, cut in pairwise(cuts) if not is_surely(before, cut))]
 
 
 def _guards_along(one: Pass) -> set[Guard]:

@@ -16,6 +16,7 @@ from gradir.codegen.costs import UNROLL_SIZE
 from gradir.codegen.nests.accumulators import Accumulators, Levels, Place, folded_loops
 from gradir.codegen.nests.space import accumulator_lanes
 from gradir.codegen.nests.writer import PassWriter
+from gradir.dialects.base.traced_sizes import is_traced
 
 
 def write_row_reduction(writer: PassWriter) -> None:
@@ -47,8 +48,10 @@ class _RowReduction:
             max(1, accumulator_lanes(w.value_kind, writer.target) // writer.lanes)
             for w in self.writes
         ]
-        self.vectors = -(-writer.loops.extent // writer.lanes)
         most = max(self.total_slots)
+        extent = writer.loops.extent
+        # slots that stay empty change nothing
+        self.vectors = most if is_traced(extent) else -(-extent // writer.lanes)
         size = one.body.size + 2
         # short rows touch few slots; else one vector at a time, turning the slots round
         self.unrolled = size * min(most, self.vectors) <= UNROLL_SIZE or self.vectors == 1
@@ -79,14 +82,16 @@ class _RowReduction:
         span = writer.loops.spans[dim]
         width = max(self.total_slots) * lanes
         main = extent // width * width
-        if main:
+        if is_traced(main) or main:
             stop, always = writer.loops.whole_part(span, main)
             with (
                 writer.f.loop(span.low, stop, lanes, at_least_once=always) as index,
                 writer.loops.at(dim, index),
             ):
                 self._turning(None)
-        if main < extent:
+        if is_traced(extent):
+            writer.loops.any_tail(span, main, max(self.total_slots), self._into_slot)
+        elif main < extent:
             with writer.loops.ending(span):
                 writer.loops.rolled_tail(main, self._turning)
                 turned = -(-(extent - main) // lanes)
@@ -116,5 +121,6 @@ class _RowReduction:
             if total.write.resumes:
                 total.leave(self._places(total))
                 continue
-            result = total.fold(slots, self.writer.loops.extent)
+            extent = self.writer.loops.extent
+            result = total.fold(slots, self.writer.lanes if is_traced(extent) else extent)
             self.writer.store_total(total.write, result, 1, 0, None)

@@ -36,6 +36,7 @@ from gradir.dialects.base.sum_order import (
     WINDOW_COLUMNS,
     WINDOW_ROW,
 )
+from gradir.dialects.base.traced_sizes import divides, is_traced, of_sizes
 
 
 @dataclass(frozen=True)
@@ -268,6 +269,7 @@ def choose_chunk(bounds: Sequence[int], reduced: frozenset[int]) -> ReductionChu
     return ReductionChunk(dim, size, -(-extent // size))
 
 
+@of_sizes
 def _friendly_size(extent: int, size: int) -> int:
     """The size nearby that has the largest divisor in common with the extent.
 
@@ -289,7 +291,7 @@ def choose_folds(
     for d in ([last] if last is not None and along else []) + inner[::-1]:
         size = FOLD_LANES if d == last else 1
         extent = bounds[d] if chunk is None or chunk.dim != d else chunk.size
-        common = 1 if d == last else gcd(bounds[d], extent)
+        common = 1 if d == last else _divisor(bounds[d], extent)
         count = -(-extent // size)
         while steps * count > most:
             together = _folded_together(count, common // size, steps, most)
@@ -300,6 +302,10 @@ def choose_folds(
     return tuple(found[::-1])
 
 
+_divisor = of_sizes(gcd)
+
+
+@of_sizes
 def _folded_together(count: int, common: int, steps: int, most: int) -> int:
     """How many of `count` iterations, of `steps` steps each, are one fold: `most` steps at most.
 
@@ -361,7 +367,7 @@ def _may_merge(one: Pass, left: int, right: int, last: bool) -> bool:
     if right in cut:
         return False
     extent = one.bounds[right]
-    if last and right in one.reduced and one.across_lanes and extent % LANE_MULTIPLE:
+    if last and right in one.reduced and one.across_lanes and not divides(LANE_MULTIPLE, extent):
         return False
     return all(
         linear.coefficients[left] == linear.coefficients[right] * extent for linear in one.linears
@@ -405,6 +411,8 @@ def _regroup(one: Pass, groups: list[list[int]], needs_column: bool) -> Pass:
 def narrow_lanes(one: Pass) -> Pass:
     """No more lanes than the vector dimension has elements, rounded up to a power of two."""
     extent = one.bounds[one.vector_dim]
+    if is_traced(extent):
+        return one
     return replace(one, lanes=min(one.lanes, 1 << (extent - 1).bit_length()))
 
 
@@ -423,7 +431,7 @@ def interleave(one: Pass, target: MachineTarget) -> Pass:
     kinds = [w.value_kind for w in one.writes if w.combiner != "none"]
     # of short rows the last vector, which may be all but empty, would be too much of the work
     most = min([one.bounds[v] // 8, *(accumulator_lanes(k, target) for k in kinds)])
-    for vectors in (4, 2):
+    for vectors in (4,) if is_traced(one.bounds[v]) else (4, 2):
         if one.body.size >= INTERLEAVED_SIZE and one.lanes * vectors <= most:
             return replace(one, lanes=one.lanes * vectors, interleaved=vectors)
     return one

@@ -16,6 +16,7 @@ from gradir.codegen.nests.space import Linear, LinearWrite, Pass
 from gradir.codegen.text.kinds import bytes_of, memory_kind
 from gradir.codegen.text.target import MachineTarget
 from gradir.codegen.text.writer import LINE_BYTES, FunctionWriter
+from gradir.dialects.base.traced_sizes import divides
 
 # The shortest store that streams.
 SHORTEST_STORE = 16
@@ -62,7 +63,7 @@ def _fits(write: LinearWrite, one: Pass, least: int) -> bool:
     return (
         steps[v] == 1
         and alignment >= least
-        and all(start * size % alignment == 0 for start in starts)
+        and all(divides(alignment, start * size) for start in starts)
     )
 
 

@@ -13,6 +13,7 @@ from gradir.codegen.bodies.emitter import LlvmValue
 from gradir.codegen.nests.space import Linear, LinearRead, Pass
 from gradir.codegen.nests.writer import PassWriter
 from gradir.codegen.text.kinds import constant_mask, memory_kind
+from gradir.dialects.base.traced_sizes import is_traced
 
 # Elements of a tile's rows that an item goes through.
 ITEM_ELEMENTS = 16384
@@ -30,7 +31,7 @@ class Transposition:
 def find_transposition(one: Pass) -> Transposition | None:
     """The inputs of a map that are better read along another dimension, if there are any."""
     v = one.vector_dim
-    if not one.is_map or min(one.lanes, one.bounds[v]) < 4:
+    if not one.is_map or one.lanes < 4 or not _is_wide(one.bounds[v]):
         return None
     across: int | None = None
     staged: list[int] = []
@@ -41,10 +42,17 @@ def find_transposition(one: Pass) -> Transposition | None:
         if abs(steps[v]) <= 1:
             continue
         if across is None:
-            across = next((d for d, c in enumerate(steps) if c == 1 and one.bounds[d] >= 4), None)
+            across = next(
+                (d for d, c in enumerate(steps) if c == 1 and _is_wide(one.bounds[d])), None
+            )
         if across is not None and steps[across] == 1:
             staged.append(k)
     return None if across is None else Transposition(across, tuple(staged))
+
+
+def _is_wide(extent: int) -> bool:
+    """Whether a dimension may be worth a tile; one that is a value counts as long."""
+    return is_traced(extent) or extent >= 4
 
 
 def tile_lanes(one: Pass) -> Pass:
@@ -58,7 +66,7 @@ def write_transposed_map(writer: PassWriter, transposition: Transposition) -> No
     others = [d for d in range(len(one.bounds)) if d not in (transposition.across, one.vector_dim)]
     columns = -(-ITEM_ELEMENTS // lanes // lanes) * lanes
     blocks = [(transposition.across, lanes)]
-    if columns < writer.loops.extent:
+    if is_traced(writer.loops.extent) or columns < writer.loops.extent:
         blocks.append((one.vector_dim, columns))
     with writer.items.blocks(others, blocks):
         _Tiles(writer, transposition).write()
@@ -86,7 +94,7 @@ class _Tiles:
         writer, v = self.writer, self.writer.one.vector_dim
         span, extent = writer.loops.spans[v], writer.loops.extent
         main = extent // self.lanes * self.lanes
-        if main:
+        if is_traced(main) or main:
             with writer.loops.groups(span, main, self.lanes) as index, writer.loops.at(v, index):
                 self._tile(self.lanes)
         if main < extent:

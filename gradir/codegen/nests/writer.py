@@ -20,6 +20,7 @@ from gradir.codegen.nests.streams import StreamedStore, Streams, bytes_moved
 from gradir.codegen.text.functions import Needs
 from gradir.codegen.text.target import MachineTarget
 from gradir.codegen.text.writer import FunctionWriter
+from gradir.dialects.base.traced_sizes import of_sizes
 
 
 class PassWriter:
@@ -154,9 +155,13 @@ class PassWriter:
         vectors = one.size // self.loops.extent * -(-self.loops.extent // self.lanes)
         accesses = len(one.reads) + len(one.writes)
         operations = one.interleaved * (one.body.cost + costs.NEST_ACCESS_COST * accesses)
-        return max(vectors * operations, _moving_cost(bytes_moved(one), self.target))
+        return _larger(vectors * operations, _moving_cost(bytes_moved(one), self.target))
 
 
+_larger = of_sizes(max)
+
+
+@of_sizes
 def _moving_cost(moved: int, target: MachineTarget) -> float:
     """The nanoseconds of one thread to read and write `moved` bytes, where they surely lie."""
     if moved >= costs.UNCACHED_BYTES:

@@ -15,6 +15,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from gradir.codegen.bodies.op_table import number_cost
 from gradir.codegen.costs import MOST_OF_AVERAGE, TYPICAL_LANES, UNKNOWN_TRIPS
 from gradir.codegen.text.loop_costs import BlockCosts, LoopCosts
+from gradir.dialects.base.traced_sizes import as_cost
 from gradir.dialects.loopnest.body_ops import IndexOp, LanesOp
 from gradir.dialects.loopnest.forall import ForallOp
 from gradir.passes.analysis.region_flow import trips
@@ -88,7 +89,7 @@ class _AverageTrips:
         if isinstance(op, IndexOp):
             self.middle[op.result] = max(0, self.extents[op.dim.value.data] - 1) / 2
         elif isinstance(op, arith.ConstantOp) and isinstance(op.value, IntegerAttr):
-            self.middle[op.result] = float(op.value.value.data)
+            self.middle[op.result] = as_cost(op.value.value.data)
         elif (function := _ARITHMETIC.get(type(op))) is not None:
             known = [self.middle.get(v) for v in op.operands]
             left, right = known

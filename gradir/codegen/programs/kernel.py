@@ -27,6 +27,7 @@ from gradir.codegen.text.polls import LEAVE, Polls
 from gradir.codegen.text.target import MachineTarget
 from gradir.codegen.text.writer import FunctionWriter
 from gradir.dialects.base.diagnostics import LocatedError
+from gradir.dialects.base.traced_sizes import is_traced
 from gradir.dialects.loopnest.body_ops import LanesOp, LoadOp, ShapedType, StoreOp
 from gradir.dialects.loopnest.forall import ForallOp, program_ops
 from gradir.passes.analysis.region_ops import is_loop
@@ -259,10 +260,11 @@ def _constant_count(op: LanesOp) -> int | None:
     """The number of iterations of a loopnest.lanes, where it is the same each time."""
     low, high = _constant(op.lower), _constant(op.upper)
     if low is not None and high is not None:
-        return high - low
+        return None if is_traced(high - low) else high - low
     end = op.upper.owner
     if isinstance(end, arith.AddiOp) and end.lhs is op.lower:
-        return _constant(end.rhs)
+        count = _constant(end.rhs)
+        return None if is_traced(count) else count
     return None
 
 

@@ -21,6 +21,7 @@ from gradir.codegen.rows.nest_rows import NestRows, find_row_splits
 from gradir.codegen.text.target import MachineTarget
 from gradir.dialects.base.shapes import byte_size, element_of, shape_of
 from gradir.dialects.base.sum_order import CHUNK_ELEMENTS
+from gradir.dialects.base.traced_sizes import is_traced
 from gradir.dialects.loopnest.forall import ForallOp
 from gradir.dialects.loopnest.loopnest import LoopOp, NestOp, ViewOp
 from gradir.passes.buffers.state import root_of
@@ -46,7 +47,8 @@ def group_rows(module: ModuleOp, target: MachineTarget, threads: int) -> None:
     """Needs: buffers, not yet planned. Leaves: `loopnest.rows` where nests share rows."""
     for function in module.ops:
         for block in blocks_inside_out(function):
-            if sum(isinstance(op, NestOp) and bool(op.outputs) for op in block.ops) > 1:
+            nests = [op for op in block.ops if isinstance(op, NestOp) and op.outputs]
+            if len(nests) > 1 and not any(is_traced(n) for op in nests for n in op.extents):
                 _Scan(block, target, threads).run()
 
 

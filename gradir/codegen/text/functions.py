@@ -16,6 +16,8 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from gradir.dialects.base.traced_sizes import is_traced
+
 # What marks stores that go past the caches, and branches that are hardly ever taken; their
 # definitions in the module.
 STREAMED, UNLIKELY = "!nontemporal !0", "!prof !1"
@@ -221,7 +223,7 @@ class FunctionText:
     @contextmanager
     def items(self, count: int, hint: str = "item") -> Generator[str]:
         """The items [%begin, %end) of a kernel's call; the only one of a kernel has no loop."""
-        if count == 1:
+        if not is_traced(count) and count == 1:
             yield "0"
             return
         with self.loop("%begin", "%end", hint=hint) as item:
@@ -259,7 +261,7 @@ class FunctionText:
         return self.emit(f"sub nsw i64 {left}, {right}")
 
     def multiply(self, value: str, factor: int) -> str:
-        if factor in (0, 1):
+        if not is_traced(factor) and factor in (0, 1):
             return value if factor else "0"
         if is_number(value):
             return str(int(value) * factor)
@@ -278,7 +280,7 @@ class FunctionText:
 
     def divide(self, value: str, divisor: int) -> tuple[str, str]:
         """(remainder, quotient) of a value that is not negative."""
-        if divisor == 1:
+        if not is_traced(divisor) and divisor == 1:
             return "0", value
         remainder = self.emit(f"urem i64 {value}, {divisor}")
         return remainder, self.emit(f"udiv i64 {value}, {divisor}")
@@ -292,9 +294,9 @@ class FunctionText:
     def digits(self, number: str, extents: Sequence[int]) -> list[str]:
         """The index in each dimension of a row-major number, the last changing fastest."""
         found: list[str] = []
-        outer = [extent for extent in extents if extent != 1]
+        outer = [extent for extent in extents if is_traced(extent) or extent != 1]
         for extent in reversed(extents):
-            if extent == 1:
+            if not is_traced(extent) and extent == 1:
                 found.append("0")
             elif len(outer) == 1:
                 found.append(number)

@@ -15,6 +15,7 @@ from gradir.codegen.text.kinds import (
     mangled,
     splat_literal,
 )
+from gradir.dialects.base.traced_sizes import SIZE, is_traced
 
 
 class Instructions(FunctionText):
@@ -42,12 +43,20 @@ class Instructions(FunctionText):
 
     def splat(self, kind: str, lanes: int, scalar: str) -> str:
         """A vector with `scalar` in all lanes."""
+        if scalar.startswith(SIZE) and kind not in ("i64", "index"):
+            scalar = self._resized(kind, scalar)
         if lanes == 1 or not scalar.startswith("%"):
             return splat_literal(kind, lanes, scalar)
         type_ = llvm_type(kind, lanes)
         one = self.emit(f"insertelement {type_} poison, {llvm_type(kind)} {scalar}, i64 0")
         zeros = f"<{lanes} x i32> zeroinitializer"
         return self.emit(f"shufflevector {type_} {one}, {type_} poison, {zeros}")
+
+    def _resized(self, kind: str, size: str) -> str:
+        """A size, which is an i64, as a number of another kind."""
+        if is_float(kind):
+            return self.integer_to_float("i64", kind, 1, size, True)
+        return self.cast("trunc", "i64", kind, 1, size)
 
     def shuffle(
         self, kind: str, lanes: int, left: str, order: Sequence[int], right: str = "poison"
@@ -60,6 +69,8 @@ class Instructions(FunctionText):
 
     def number(self, kind: str, lanes: int, number: float) -> str:
         """The constant `number` in all lanes, as text."""
+        if is_traced(number):
+            return self.splat(kind, lanes, str(number))
         return splat_literal(kind, lanes, literal(kind, number))
 
     def intrinsic(self, name: str, kind: str, lanes: int, *operands: str) -> str:

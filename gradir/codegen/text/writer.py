@@ -21,6 +21,7 @@ from gradir.codegen.text.kinds import (
     memory_kind,
     splat_literal,
 )
+from gradir.dialects.base.traced_sizes import is_traced
 
 # Elements up to this far apart are loaded as whole vectors, with those between them.
 CLOSE_STRIDE = 4
@@ -152,7 +153,7 @@ class FunctionWriter(Instructions):
             first = self.address(kind, pointer, 1 - lanes)
             loaded = self.load(kind, lanes, first, self.reverse_mask(lanes, mask), other)
             return self.reverse(kind, lanes, loaded)
-        if 2 <= stride <= CLOSE_STRIDE and lanes >= 4:
+        if not is_traced(stride) and 2 <= stride <= CLOSE_STRIDE and lanes >= 4:
             return self._load_close(kind, lanes, pointer, stride, mask, other)
         offsets = self.lane_offsets(lanes, stride)
         return self.gather(kind, lanes, pointer, offsets, mask, other)
@@ -191,7 +192,7 @@ class FunctionWriter(Instructions):
             first = self.address(kind, pointer, 1 - lanes)
             backwards = self.reverse(kind, lanes, value)
             self.store(kind, lanes, first, backwards, self.reverse_mask(lanes, mask))
-        elif 2 <= stride <= CLOSE_STRIDE and lanes >= 4:
+        elif not is_traced(stride) and 2 <= stride <= CLOSE_STRIDE and lanes >= 4:
             self._store_close(kind, lanes, pointer, stride, value, mask)
         else:
             self.scatter(kind, lanes, pointer, self.lane_offsets(lanes, stride), value, mask)
@@ -224,6 +225,8 @@ class FunctionWriter(Instructions):
 
     def lane_offsets(self, lanes: int, stride: int) -> str:
         """The constant vector `0, stride, 2 * stride, ...` with its type."""
+        if is_traced(stride):
+            return f"<{lanes} x i64> {self._multiples(lanes, stride, 'i64')}"
         # 32 bits where they do: a gather then takes one instruction instead of two
         kind = "i32" if abs(stride) * lanes < 1 << 31 else "i64"
         return (
@@ -283,10 +286,21 @@ class FunctionWriter(Instructions):
         """The vector `start + step * lane` of a scalar start."""
         if lanes == 1:
             return start
-        steps = integers(range(0, step * lanes, step), kind) if step else "zeroinitializer"
+        if is_traced(step):
+            steps = self._multiples(lanes, step, kind)
+        else:
+            steps = integers(range(0, step * lanes, step), kind) if step else "zeroinitializer"
         if start == "0":
             return steps
         return self.binary("add", kind, lanes, self.splat(kind, lanes, start), steps)
+
+    def _multiples(self, lanes: int, step: int, kind: str) -> str:
+        """The vector `step * lane` of a step that is a value of the program."""
+        name = str(step)
+        if kind != "i64":
+            name = self.cast("trunc", "i64", kind, 1, name)
+        numbers = integers(range(lanes), kind)
+        return self.binary("mul", kind, lanes, self.splat(kind, lanes, name), numbers)
 
     def first_lanes(self, lanes: int, active: str) -> str:
         """The mask of the first `active` lanes (an i64 value, not negative), never a constant.

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from xdsl.dialects.builtin import ArrayAttr, LocationAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
@@ -52,7 +52,8 @@ class Traced:
     `arguments` has two parts, the ones by position and the ones by keyword; `names` has a name for
     each leaf. `weak` tells for each result whether it is weak, as a Python number. `captured` are
     the arrays of an outer trace; they follow the arguments. With a `path` the program holds for the
-    given values of the arguments, and for other values that take the same path.
+    given values of the arguments, and for other values that take the same path. `sizes` has the
+    code of a program that was traced for many sizes.
     """
 
     module: Module
@@ -63,6 +64,15 @@ class Traced:
     weak: tuple[bool, ...]
     captured: tuple[SSAValue, ...] = ()
     path: Path | None = None
+    sizes: HasCode | None = None
+
+
+class HasCode(Protocol):
+    """A program whose code is made for other sizes too."""
+
+    def executable(self, threads: int | None, wait: bool) -> Any:
+        """Its native code, a gradir.Executable."""
+        ...
 
 
 @public

@@ -70,12 +70,16 @@ class _Kind:
 
 @dataclass(frozen=True)
 class CallOptions:
-    """How a function is called: see `gradir.jit` and `Jitted`."""
+    """How a function is called: see `gradir.jit` and `Jitted`.
+
+    The programs of the `most_kinds` kinds of arguments that came last are kept.
+    """
 
     threads: int | None = None
     wait: bool = False
     donated: tuple[int, ...] = ()
     knows_values: bool = False
+    most_kinds: int | None = None
 
 
 class Calls:
@@ -83,7 +87,7 @@ class Calls:
 
     def __init__(self, function: Callable[..., Any], trace: TraceOf, options: CallOptions):
         self._function, self._trace, self._options = function, trace, options
-        self._kinds = Store[_Key, _Kind]()
+        self._kinds = Store[_Key, _Kind](options.most_kinds)
         self._last: _Last | None = None
         self.quick = QuickCalls()
         self.after_trace: Callable[[], object] | None = None

@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, Generic, NoReturn, ParamSpec, TypeVar, cast
 
 from gradir.cache.memory import Store
+from gradir.compiler.dynamic import MOST_SIZES
 from gradir.errors import ArgumentTypeError, TraceError
 from gradir.frontends.tracing.callbacks import call_user
 from gradir.frontends.tracing.default_precision import checked_precision, in_precision
@@ -64,7 +65,9 @@ class Jitted(Wrapped, Generic[P, R_co]):
             raise ArgumentTypeError(f"function: expected a Python function, got {function!r}")
         super().__init__(function, parts or (jit, (function, threads, donate_argnums)))
         self._function, self._static, self._shapes = function, static, shapes
-        self._options = CallOptions(threads, wait, argument_numbers(donate_argnums), knows_values)
+        donated = argument_numbers(donate_argnums)
+        most = None if shapes is None else MOST_SIZES
+        self._options = CallOptions(threads, wait, donated, knows_values, most)
         self._precision = precision
         self._takes_out = reads_out or "out" not in parameter_names(function)
         self._reads_out = reads_out
@@ -294,7 +297,8 @@ def jit(
     shapes have the names, and calls are checked. It has an entry for each argument by position, or
     is a dict by parameter names: a text such as `"n, 3"`, `"2*n + 1"` or `"n, ..."` (any extents
     may follow), a gradir.Spec, whose dtype is checked too, None for the shape of the call, or a
-    nesting of these like the argument's. Code is made for each tuple of sizes.
+    nesting of these like the argument's. The first sizes have code of their own; then code is made
+    for many sizes, and a new one costs less than a millisecond.
 
     `precision` is that of the function's products of float32, as gradir.default_matmul_precision
     sets it: "bf16", or None for that of the call.

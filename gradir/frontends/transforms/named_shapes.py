@@ -9,17 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, cast
 
 import numpy as np
+from xdsl.dialects.builtin import LocationAttr, ModuleOp
 
 from gradir.api import Module
 from gradir.cache.memory import Store
-from gradir.compiler.dynamic import specialized
+from gradir.compiler.dynamic import SpecializingExecutable, specialized
+from gradir.compiler.provenance import Provenance
 from gradir.dialects.base.extent_values import Named, holds, values_of_shapes
 from gradir.dialects.base.extents import ExtentError, Size, is_extent
 from gradir.errors import ArgumentError, ArgumentTypeError, gradir_errors
+from gradir.explore.steps import Lineage
 from gradir.frontends.tracing.default_types import defaults
 from gradir.frontends.tracing.source_locations import SOURCES, location
 from gradir.frontends.tracing.spec import Spec, as_shape, named_extents, spec_of, type_text
@@ -32,6 +35,7 @@ from gradir.frontends.tracing.trees import (
     grown,
     spread_leaves,
 )
+from gradir.frontends.transforms.program import compile_once, settings
 from gradir.gc_pause import paused_gc
 from gradir.passes.shapes.name_values import conditions_of
 from gradir.symbols import function_named
@@ -86,6 +90,45 @@ class _Call:
         return values_of_shapes(named)
 
 
+class _LaterModule(Module):
+    """The program for some shapes: made when somebody looks at it, as calls run other code."""
+
+    _sources, _provenance, rules = SOURCES, Provenance(), None
+
+    def __init__(self, make: Callable[[], ModuleOp]):
+        self._make = make
+
+    @cached_property
+    def _op(self) -> ModuleOp:
+        return self._make()
+
+    @cached_property
+    def _lineage(self) -> Lineage:
+        return Lineage(self._op)
+
+
+@dataclass(frozen=True)
+class _ManySizes:
+    """The code of a traced program for some shapes, out of that for all shapes."""
+
+    codes: Store[Hashable, Any]
+    traced: Traced
+    shapes: tuple[tuple[int, ...] | None, ...]
+    place: LocationAttr
+
+    def executable(self, threads: int | None, wait: bool) -> Any:
+        """The native code, a gradir.Executable."""
+        made = self.traced
+        key = id(made), threads, wait, settings()
+        code = self.codes.find_or_make(
+            key, lambda: compile_once(made.module, made.name, threads, wait)
+        )
+        if not isinstance(code, SpecializingExecutable):
+            return code
+        with gradir_errors(SOURCES, self.place):
+            return code.for_shapes(self.shapes)
+
+
 class NamedShapes:
     """Named extents of a function's arguments: one trace for all sizes; see `gradir.jit`."""
 
@@ -97,6 +140,8 @@ class NamedShapes:
                 f"names of parameters, got {shapes!r}"
             )
         self._traced = Store[Hashable, Traced]()
+        self._codes = Store[Hashable, Any]()
+        self._said = Store[Tree, tuple[list[str], list[Wanted | None]]]()
 
     def check(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """ArgumentError for arrays of other shapes, where a trace knows theirs."""
@@ -110,15 +155,21 @@ class NamedShapes:
         for condition in conditions_of(function):
             if not holds(condition, {**dict.fromkeys(condition.left.symbols, 0), **call.values}):
                 return traced("jit", self._function, args, kwargs, orders=0)
-        with gradir_errors(SOURCES, location()), paused_gc():
-            module = specialized(made.module.op, made.name, call.shapes)
-        return replace(made, module=Module(module, SOURCES))
+        place = location()
+
+        def of_these_shapes() -> ModuleOp:
+            with gradir_errors(SOURCES, place), paused_gc():
+                return specialized(made.module.op, made.name, call.shapes)
+
+        sizes = _ManySizes(self._codes, made, call.shapes, place)
+        return replace(made, module=_LaterModule(of_these_shapes), sizes=sizes)
 
     def _call(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> _Call:
         """What a call says; ArgumentError for shapes other than the wanted ones."""
         leaves, tree = flatten((tuple(args), dict(kwargs)))
-        names, label = argument_names(self._function, tree), function_name(self._function)
-        call = _Call(leaves, tree, [f"argument {name}" for name in names], self._wanted(tree))
+        label = function_name(self._function)
+        names, wanted = self._said.find_or_make(tree, lambda: self._said_of(tree))
+        call = _Call(leaves, tree, names, wanted)
         try:
             _ = call.values
         except ExtentError as error:
@@ -137,6 +188,11 @@ class NamedShapes:
         return self._traced.find_or_make(
             key, lambda: traced("jit", self._function, args, kwargs, orders=0)
         )
+
+    def _said_of(self, tree: Tree) -> tuple[list[str], list[Wanted | None]]:
+        """The names of the leaves of arguments, and what is said of each."""
+        names = argument_names(self._function, tree)
+        return [f"argument {name}" for name in names], self._wanted(tree)
 
     def _wanted(self, tree: Tree) -> list[Wanted | None]:
         """What is said of each leaf of the arguments."""
@@ -205,7 +261,12 @@ def _spec(leaf: Any, wanted: Wanted, place: str) -> Any:
             f"{place} has dtype {own.dtype}, expected {wanted.dtype}, got {type_text(type_)}"
         )
     shape = wanted.whole(own.shape)
-    return Spec(shape, own.dtype) if any(map(is_extent, shape)) else leaf
+    return _named_spec(shape, own.dtype) if any(map(is_extent, shape)) else leaf
+
+
+@lru_cache(1 << 8)
+def _named_spec(shape: tuple[Size, ...], dtype: Any) -> Spec:
+    return Spec(shape, dtype)
 
 
 def _kind(spec: Any) -> Hashable:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ from gradir.api import Module, compile
 from gradir.cache.memory import Store
 from gradir.checks import VARIABLES as CHECKS
 from gradir.codegen.text.target import CPU_VARIABLE, VECTOR_BYTES_VARIABLE
+from gradir.compiler.dynamic import SIZES_VARIABLE
 from gradir.compiler.tiers import TIERS_VARIABLE
 from gradir.dialects.grad.host_call import HostCallOp
 from gradir.errors import ArgumentError, ArgumentTypeError
@@ -45,7 +47,7 @@ MOST_CONSTANTS = 1 << 16
 
 SETTINGS = (
     *(CPU_VARIABLE, VECTOR_BYTES_VARIABLE, THREADS_VARIABLE, OPENMP_THREADS_VARIABLE),
-    TIERS_VARIABLE,
+    *(TIERS_VARIABLE, SIZES_VARIABLE),
     *CHECKS,
 )
 
@@ -129,6 +131,9 @@ class Program(Copied):
         return found or self._made.find_or_make(taken, lambda: self._compile(taken))
 
     def _compile(self, taken: Taken) -> _Code:
+        sizes = self.traced.sizes
+        if sizes is not None and not any(leaf is not None for leaf in taken):
+            return _Code(sizes.executable(self.threads, self.wait), None)
         module = with_in_out(self.traced, taken)
         executable = compile_once(module, self.name, self.threads, self.wait)
         return _Code(executable, inputs_beside(taken, len(self.traced.names)))
@@ -193,7 +198,8 @@ class Program(Copied):
         return entries
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        return type(self), (self.traced, self.threads, self.donation, self.wait)
+        traced = replace(self.traced, sizes=None)
+        return type(self), (traced, self.threads, self.donation, self.wait)
 
 
 def traced_function(module: Module, name: str) -> Traced:

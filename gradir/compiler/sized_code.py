@@ -45,6 +45,7 @@ from gradir.dialects.base.traced_sizes import (
 from gradir.dialects.grad.derivative import DerivativeOp
 from gradir.dialects.grad.host_call import HostCallOp
 from gradir.errors import ArgumentError, CompileError
+from gradir.forking import RenewedLock
 from gradir.passes.shapes.name_values import argument_values
 from gradir.runtime.executable import BetterCode, Executable
 from gradir.runtime.jit import LoadedCode
@@ -248,6 +249,7 @@ class SizedCode:
         self.host: None = None
         self._loaded = linked(code, None)
         self._made: weakref.WeakSet[Executable] = weakref.WeakSet()
+        self._lock = RenewedLock()
         self._facts = _Facts((replace(code.program, text=""), code.plan))
         self._evaluate = graph.evaluator(self._facts.sizes)
 
@@ -276,19 +278,21 @@ class SizedCode:
                 NAME.sub(lambda m: str(numbers[int(m[1])]), text) for text in program.messages
             ),
         )
-        made = Executable(
-            *(program, self._loaded, self.target, code.threads, plan, code.times),
-            *(code.read_results, code.layout, code.complexes),
-        )
-        made.improvement = self.improvement
-        self._made.add(made)
+        with self._lock:  # better code may come in the meantime
+            made = Executable(
+                *(program, self._loaded, self.target, code.threads, plan, code.times),
+                *(code.read_results, code.layout, code.complexes),
+            )
+            made.improvement = self.improvement
+            self._made.add(made)
         return made
 
     def replace_code(self, code: LoadedCode) -> None:
         """Run other code of the same program from the next call on, for all extents."""
-        self._loaded = code
-        for made in self._made:
-            made.replace_code(code)
+        with self._lock:
+            self._loaded = code
+            for made in self._made:
+                made.replace_code(code)
 
 
 class _Facts:

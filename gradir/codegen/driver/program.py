@@ -144,7 +144,10 @@ class _Driver:
     def function_block(self) -> None:
         block = self.function.body.block
         self.declare(block)
-        if not self.work.is_worth_waking(self.kernels.phases(block)):
+        phases = list(self.kernels.phases(block))
+        if self.sizes is not None and self.work.threads > 1:
+            self.work.hold_cost(sum(phase.cost for phase, _ in phases))
+        if not self.work.is_worth_waking(phases):
             self.work.threads = 1
         self.work.can_stop = self.can_stop(block)
         self.ops(block)

@@ -12,8 +12,10 @@ from gradir.codegen.driver.pool import BARRIER, is_alone
 from gradir.codegen.text.kernel import KernelPhase
 from gradir.codegen.text.polls import LEAVE
 from gradir.codegen.text.writer import FunctionWriter
-from gradir.dialects.base.traced_sizes import is_traced
+from gradir.dialects.base.traced_sizes import cost_of, is_traced
 
+# How many times as long the longest run of code for many sizes takes as the shortest.
+COST_CLASS = 8
 # Block where threads return after a barrier.
 RETURN = "return"
 
@@ -62,7 +64,7 @@ class SharedWork:
 
     def is_shared(self, phase: KernelPhase) -> bool:
         has_several = is_traced(phase.items) or phase.items >= 2
-        return self.threads > 1 and has_several and phase.cost > PHASE_COST
+        return self.threads > 1 and has_several and cost_of(phase.cost) > PHASE_COST
 
     def is_shared_anywhere(self, phases: Iterable[KernelPhase]) -> bool:
         return any(map(self.is_shared, phases))
@@ -70,7 +72,19 @@ class SharedWork:
     def is_worth_waking(self, phases: Iterable[tuple[KernelPhase, int | None]]) -> bool:
         """Whether shared phases, at their numbers of executions, outweigh waking other threads."""
         shared = ((p, trips) for p, trips in phases if self.is_shared(p))
-        return any(trips is None or p.cost * trips > PROGRAM_COST for p, trips in shared)
+        return any(
+            trips is None or cost_of(p.cost) * cost_of(trips) > PROGRAM_COST for p, trips in shared
+        )
+
+    def hold_cost(self, total: float) -> None:
+        """Keep code for many sizes to those whose runs cost about as much as this call's.
+
+        By a power of a number, so that phases, which have costs of their own, do not each part the
+        sizes that code holds for.
+        """
+        limit = PHASE_COST
+        while total >= limit:
+            limit *= COST_CLASS
 
     def phase(
         self,
@@ -109,7 +123,7 @@ class SharedWork:
         if _any_conflict(uses, self._shared):
             self.barrier()
         self._single += uses
-        self._single_cost += cost
+        self._single_cost += cost_of(cost)
         if self._single_exit is None:
             inside, self._single_exit = self.text.fresh("one"), self.text.fresh("all")
             self.text.branch("%first", inside, self._single_exit)

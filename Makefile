@@ -8,7 +8,7 @@ RUN := $(BIN)/python
 INSTALLED := $(VENV)/.installed
 PEERS := $(VENV)/.installed-peers
 SITE := $(VENV)/.installed-site
-BENCHMARKS := mlp matmul convolution black_scholes control_flow remat sparse_update optimizer_step caffe2_net call_overhead new_sizes first_calls interop imported custom_op long_chain
+BENCHMARKS := mlp matmul convolution black_scholes control_flow remat busy sparse_update optimizer_step caffe2_net call_overhead new_sizes first_calls interop imported custom_op long_chain
 PYTEST := $(RUN) -m pytest --quiet --numprocesses auto --dist worksteal
 # Errors are shown, progress is not.
 PIP_INSTALL := $(RUN) -m pip install --quiet --quiet --disable-pip-version-check

@@ -14,14 +14,14 @@ import os
 import selectors
 import subprocess
 import sys
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import harness
+from busy import busy_processes
 from rows import beside, report
 from rows.row import Figure, Outcome, Row, Run, Setting
 from rows.table import ROWS, by_name, outcome_of
@@ -33,13 +33,6 @@ ROW_SECONDS = 240
 MARK = "outcome "
 FULL, QUICK = (15, 0.1), (3, 0.03)
 """Turns of each contender, and the seconds of one."""
-
-BUSY = """
-import os
-parent = os.getppid()
-while os.getppid() == parent:
-    sum(range(100_000))
-"""
 
 BUSY_TURN = 0.4
 """The seconds of a turn beside busy processes, where a core may be away for some milliseconds."""
@@ -101,18 +94,6 @@ def outcomes_in(setting: Setting, rows: Sequence[Row], quick: bool) -> Iterator[
                 del left[0]
                 if outcome.failed.startswith("the process"):
                     break
-
-
-@contextmanager
-def busy_processes(count: int) -> Generator[None]:
-    """A context beside so many processes that do nothing but run, as long as this one does."""
-    running = [subprocess.Popen([sys.executable, "-c", BUSY]) for _ in range(count)]
-    try:
-        yield
-    finally:
-        for process in running:
-            process.kill()
-            process.wait()
 
 
 def outcomes_of_child(setting: Setting, rows: Sequence[Row], quick: bool) -> Iterator[Outcome]:

@@ -215,12 +215,11 @@ class Executable(Recompiled):
         except IndexError:
             call = self._new_call()
         block = self._lend(call) if self._is_lent else None
-        run = call.run if self._team is None else partial(self._timed, call, self._team)
         try:
-            results = run(arrays, out)
-            if results is None and checked is not None:
-                call.by_python()
-                results = checked(call, arrays, out)
+            if (team := self._team) is not None:
+                results = self._timed(call, team, arrays, out, checked)
+            elif (results := call.run(arrays, out)) is None and checked is not None:
+                results = _by_python(call, arrays, out, checked)
         finally:
             if block is not None:
                 self._pool.give(block)
@@ -249,17 +248,30 @@ class Executable(Recompiled):
         call = self._new_call()
         return self._native.runner(call.address), partial(self._fail, call)
 
-    def _timed(self, call: CallTable, team: Team, arrays: tuple[object, ...], out: object) -> Any:
-        """The native call of a program with threads, on as many as pays."""
-        start = time.perf_counter_ns()
-        size = team.size(start)
+    def _timed(
+        self,
+        call: CallTable,
+        team: Team,
+        arrays: tuple[object, ...],
+        out: object,
+        checked: Callable[..., Any] | None,
+    ) -> Any:
+        """The call of a program with threads, on as many as pays."""
+        size = team.size()
         if size > (workers := pool.shared()).size:
             workers.grow(size)
         call.table[TABLE_THREADS] = size
+        is_clocked = team.needs_clock(size)
+        # a host function may wait by itself: then that is no time that others take
+        clock = time.thread_time_ns if self.host is None else time.perf_counter_ns
+        used = clock() if is_clocked else 0
+        start = time.perf_counter_ns()
         results = call.run(arrays, out)
+        if results is None and checked is not None:
+            results = _by_python(call, arrays, out, checked)
         if results is not None:
             end = time.perf_counter_ns()
-            team.note(size, end - start, end)
+            team.note(size, end - start, end, clock() - used if is_clocked else None)
         return results
 
     def _lend(self, call: CallTable) -> MemoryBlock | None:
@@ -277,6 +289,13 @@ class Executable(Recompiled):
             call.block = self._pool.take(self._arena_bytes)
             call.table[TABLE_ARGUMENTS] = call.block.address
         return call
+
+
+def _by_python(
+    call: CallTable, arrays: tuple[object, ...], out: object, checked: Callable[..., Any]
+) -> Any:
+    call.by_python()
+    return checked(call, arrays, out)
 
 
 def _pooled_maker(spec: ArraySpec) -> Callable[[], Array] | None:

@@ -20,7 +20,7 @@ class WayNode(NamedTuple):
     """A node of a nesting before its children.
 
     `kind` is one of tree_call.py; `type` is the class that a value must have, or the function that
-    makes an OTHER one; `keys` are a DICT's keys, or the value of a CONSTANT.
+    makes an OTHER one; `keys` are a DICT's keys, or the value of a CONSTANT or SAME.
     """
 
     kind: int

@@ -191,6 +191,80 @@ def test_donated_arrays_are_refused() -> None:
     assert is_quick(other, given) and not given.flags.writeable
 
 
+def powers(x: Any, n: int, *more: Any, name: str = "") -> Any:
+    return [x * n, type(n) is bool, len(name), *more]
+
+
+def test_static_values_choose_a_native_call() -> None:
+    made = gradir.jit(powers, static_argnums=1, static_argnames="name")
+    for n in (2, 1, True, 300):
+        for _ in range(3):
+            made(X, n)
+    for n in (2, 1, True):
+        assert is_quick(made, X, n)
+        found = made(X, n)
+        np.testing.assert_array_equal(found[0], X * n)
+        assert bool(found[1]) is (n is True)
+    # one that is equal, no array, of no call yet, more of them, by name
+    large = int("300")
+    assert not is_quick(made, X, large) and not is_quick(made, X, 1.0)
+    assert not is_quick(made, X, X) and not is_quick(made, 2, X)
+    assert not is_quick(made, X, 3) and not is_quick(made, X) and not is_quick(made, X, 2, 2)
+    assert not is_quick(made, X, n=2) and not is_quick(made, X, 2, name="")
+    np.testing.assert_array_equal(made(X, large)[0], X * 300)
+    for _ in range(3):
+        found = made(X, 2, X, name="b")
+    assert not is_quick(made, X, 2, X, name="b") and found[2] == 1
+    for _ in range(3):
+        made(X, 2, (X, X))
+    assert is_quick(made, X, 2, (X, X)) and is_quick(made, X, 2)
+    np.testing.assert_array_equal(made(X, 2, (X, X + 1))[3][1], X + 1)
+
+
+def test_objects_that_may_change_choose_in_python() -> None:
+    class Mode:
+        def __init__(self, factor: int):
+            self.factor = factor
+
+        def __eq__(self, other: object) -> bool:
+            return isinstance(other, Mode) and self.factor == other.factor
+
+        def __hash__(self) -> int:
+            return hash(self.factor)
+
+    mode = Mode(2)
+    made = gradir.jit(lambda mode, x: x * mode.factor, static_argnums=0)
+    for _ in range(3):
+        np.testing.assert_array_equal(made(mode, X), 2 * X)
+    assert not is_quick(made, mode, X)
+    mode.factor = 3
+    np.testing.assert_array_equal(made(mode, X), 3 * X)
+
+
+def test_donated_and_static() -> None:
+    made = gradir.jit(lambda n, x: x + n, static_argnums=0, donate_argnums=1)
+    x = X.copy()
+    for _ in range(4):
+        given, x = x, made(2, x)
+    assert not is_quick(made, 2, given) and not given.flags.writeable
+    with pytest.raises(ArgumentError, match="x was donated to an earlier call"):
+        made(2, given)
+    assert is_quick(made, 2, x)
+    np.testing.assert_array_equal(x, X + 10)  # in place of x, which was donated
+
+
+def test_errors_after_a_static_choice() -> None:
+    made = gradir.jit(lambda n, x, k: gnp.take(x * n, k), static_argnums=0)
+    for _ in range(3):
+        made(2, X, 1)
+    for _ in range(3):
+        with pytest.raises(IndexOutOfRange, match="index 7 is out of range"):
+            made(2, X, 7)
+        assert made(2, X, 1) == 2 * X[1]
+        assert made(2, X, 1) == 2 * X[1]
+    assert is_quick(made, 2, X, 1)
+
+
 def test_an_error_leaves_nothing_behind() -> None:
     made = learnt(taken, X, 2)
     for k in range(4):

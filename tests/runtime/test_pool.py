@@ -41,7 +41,7 @@ def own_pool(monkeypatch: pytest.MonkeyPatch, **constants: int) -> pool.ThreadPo
     for name, value in constants.items():
         monkeypatch.setattr(text, name, value)
 
-    def every(team: Any, now: float) -> int:
+    def every(team: Any) -> int:
         return team._count
 
     monkeypatch.setattr(Team, "size", every)
@@ -92,6 +92,14 @@ def test_helpers_leave_at_any_barrier(monkeypatch: pytest.MonkeyPatch, threads: 
     """More threads than cores wait for each other; every wait that is noted sends helpers away."""
     own_pool(monkeypatch, LONG_NANOSECONDS=0, LOST_NANOSECONDS=0, LOST_SHARE=0, SPIN_TRIPS=1)
     assert any([*departures(threads)])
+
+
+@pytest.mark.usefixtures("sharing")
+@pytest.mark.parametrize("threads", [2, 5])
+def test_helpers_that_sleep_at_once_are_woken(monkeypatch: pytest.MonkeyPatch, threads: int):
+    """As where others want their cores: any offer of a core takes longer than none."""
+    own_pool(monkeypatch, CROWDED_NANOSECONDS=0, SPIN_TRIPS=1, LOST_NANOSECONDS=(1 << 62))
+    assert not any([*departures(threads)])
 
 
 @pytest.mark.usefixtures("sharing")

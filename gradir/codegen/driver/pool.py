@@ -48,6 +48,9 @@ SPIN_TRIPS = 200
 # machine, which covers the time from call to call.
 IDLE_TRIPS = 600
 
+CROWDED_NANOSECONDS = 50_000
+"""From an offer that took so long on another program wants the core: a quiet one takes 1 us. A
+thread that sleeps gets a core when it is woken; one that offers its own waits for a time slice."""
 LONG_NANOSECONDS = 200_000
 """The least wait that counts as lost: threads that all have cores are that close to each other."""
 LOST_NANOSECONDS = 8_000_000
@@ -95,7 +98,7 @@ def pool_functions(target: MachineTarget) -> str:
     lines = [declarations(LIBRARY_FUNCTIONS), f"@{POOL} = external global i8"]
     if target.streaming:
         lines.append("declare void @llvm.x86.sse2.pause()")
-    parts = (_spread(), _run(target), _worker(target), _sleep(), _barrier(target))
+    parts = (_spread(), _offer(), _run(target), _worker(target), _sleep(), _barrier(target))
     return "\n".join([*lines, now_function("now"), *parts])
 
 
@@ -265,8 +268,9 @@ offer:
   %is.idle = icmp ugt i64 %more, {SPIN_TRIPS + IDLE_TRIPS}
   br i1 %is.idle, label %sleep, label %yield
 yield:
-  call i32 @sched_yield()
-  br label %look
+  %away = call i64 @offer_core()
+  %is.crowded = icmp ugt i64 %away, {CROWDED_NANOSECONDS}
+  br i1 %is.crowded, label %sleep, label %look
 sleep:
   call void @sleep_until_called(ptr %box, i64 %seen)
   br label %look
@@ -304,6 +308,19 @@ done:
   call i32 @pthread_mutex_unlock(ptr %mutex)
   ret void
 }}"""
+
+
+def _offer() -> str:
+    """`@offer_core`: offers the core to others; how many nanoseconds it was away."""
+    return """
+define internal i64 @offer_core() {
+entry:
+  %since = call i64 @now()
+  call i32 @sched_yield()
+  %end = call i64 @now()
+  %away = sub i64 %end, %since
+  ret i64 %away
+}"""
 
 
 def _spread() -> str:

@@ -20,8 +20,9 @@ from gradir.codegen.driver.call_text import NDARRAY, NODE, WALK, WAY, WAYS, Call
 
 TREE_ENTRY = "gradir_tree_call"
 
-# What a node stands for: `node.kind`. OTHER is what a function makes of the children.
-LEAF, CONSTANT, TUPLE, LIST, DICT, OTHER = 0, 1, 2, 3, 4, 5
+# What a node stands for: `node.kind`. OTHER is what a function makes of the children, SAME this
+# very object as an argument.
+LEAF, CONSTANT, TUPLE, LIST, DICT, OTHER, SAME = 0, 1, 2, 3, 4, 5, 6
 
 
 def tree_call() -> str:
@@ -49,8 +50,11 @@ def _match() -> str:
     f.require(f"icmp eq ptr {type_}, {f.field(NODE, node, 'type')}", "no")
     count = f.field(NODE, node, "count")
     kind = f.field(NODE, node, "kind")
-    kinds = {LEAF: "leaf", TUPLE: "tuple", LIST: "list", DICT: "dict"}
+    kinds = {LEAF: "leaf", TUPLE: "tuple", LIST: "list", DICT: "dict", SAME: "same"}
     f.switch(kind, "constant", kinds.items())
+    f.label("same")
+    f.require(f"icmp eq ptr %object, {f.field(NODE, node, 'keys')}", "no")
+    f.ret("i1 true")
     f.label("leaf")
     leaf = f.field(WALK, "%walk", "leaf")
     f.call("void", "@Py_IncRef", "ptr %object")

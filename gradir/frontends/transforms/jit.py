@@ -213,12 +213,16 @@ class Jitted(Wrapped, Generic[P, R_co]):
         if found is None:
 
             def make() -> Jitted[..., Any]:
-                function, donated = static.function_of(static.choice(args, kwargs))
+                choice = static.choice(args, kwargs)
+                function, donated = static.function_of(choice)
                 options = self._options
-                return Jitted(
+                jitted: Jitted[..., Any] = Jitted(
                     function, options.threads, donated, shapes=self._shapes, wait=options.wait,
                     precision=self._precision,
                 )  # fmt: skip
+                if choice.is_plain:
+                    jitted.quick.are_part_of(self.quick, choice.by_position)
+                return jitted
 
             found = self._choices.find_or_make(key, make)
         return found, rest, named

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from gradir.codegen.driver.tree_call import CONSTANT, DICT, LEAF, LIST, OTHER, TUPLE
+from gradir.codegen.driver.tree_call import CONSTANT, DICT, LEAF, LIST, OTHER, SAME, TUPLE
 from gradir.frontends.tracing.nodes import NODES
 from gradir.frontends.tracing.tracing import IN_PYTHON
 from gradir.frontends.tracing.trees import Tree, maker
@@ -21,6 +21,9 @@ MOST_WAYS = 16
 _Kind = tuple[Tree, tuple[type, ...], Program]
 """A nesting of arguments, the classes of leaves, and the program for their shapes and dtypes."""
 
+_Fixed = Sequence[tuple[int, Any]]
+"""Objects that decide the program, by their places among the positional arguments."""
+
 
 class QuickCalls:
     """The native calls of one function. `call` makes one, or returns NotImplemented."""
@@ -28,15 +31,27 @@ class QuickCalls:
     def __init__(self) -> None:
         self.call: Call = _missed
         self._ways: dict[_Kind, Way] = {}
+        self._whole: tuple[QuickCalls, _Fixed] | None = None
 
-    def learn(self, arguments: Tree, classes: tuple[type, ...], program: Program) -> None:
+    def are_part_of(self, whole: QuickCalls, fixed: _Fixed) -> None:
+        """Say that calls here are those of another function with these objects at these places.
+
+        They are known by their addresses, so that they must never change.
+        """
+        self._whole = whole, fixed
+
+    def learn(
+        self, arguments: Tree, classes: tuple[type, ...], program: Program, fixed: _Fixed = ()
+    ) -> None:
         """Make later calls of this kind native; `arguments` is the nesting of (args, kwargs)."""
+        if self._whole is not None:
+            whole, placed = self._whole
+            whole.learn(arguments, classes, program, placed)
         key = arguments, classes, program
         if not is_due() or key in self._ways or len(self._ways) >= MOST_WAYS:
             return
         try:
-            # leave out the node of the pair (args, kwargs) itself
-            given = list(_argument_nodes(arguments, iter(classes)))[1:]
+            given = list(_nodes_of_call(arguments, iter(classes), dict(fixed)))
         except _NotNative:
             return
         runner = program.single_runner()
@@ -67,6 +82,22 @@ class _NotNative(Exception):
 
 _TUPLE_ITEMS: object = getattr(tuple, "__iter__")  # noqa: B009
 _LIST_ITEMS: object = getattr(list, "__iter__")  # noqa: B009
+
+
+def _nodes_of_call(
+    arguments: Tree, classes: Iterator[type], fixed: Mapping[int, Any]
+) -> Iterator[WayNode]:
+    """The nodes that the positional arguments and the others must match."""
+    positional, named = arguments.children
+    count = len(positional.children) + len(fixed)
+    yield WayNode(TUPLE, tuple, count)
+    rest = iter(positional.children)
+    for place in range(count):
+        if place in fixed:
+            yield WayNode(SAME, type(fixed[place]), 0, fixed[place])
+        else:
+            yield from _argument_nodes(next(rest), classes)
+    yield from _argument_nodes(named, classes)
 
 
 def _argument_nodes(tree: Tree, classes: Iterator[type]) -> Iterator[WayNode]:

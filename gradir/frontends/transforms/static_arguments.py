@@ -22,6 +22,11 @@ class Choice(NamedTuple):
     by_position: tuple[tuple[int, Any], ...]
     by_name: tuple[tuple[str, Any], ...]
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether the same objects at the same places are this choice."""
+        return not self.by_name and all(type(value) in _PLAIN for _, value in self.by_position)
+
 
 # Types whose equal values are one choice.
 _PLAIN = frozenset([int, bool, str, type(None)])
@@ -57,7 +62,8 @@ class StaticArguments:
 
         Each call asks for this, so it is made of few objects.
         """
-        rest, found = list(args), list[Any]([len(args)])
+        found: list[Any] = [len(args)]  # list[Any](...) would take as long as all the rest
+        rest = list(args)
         for place in self._places:
             if place < len(rest):
                 _tell(found, rest.pop(place))

@@ -298,7 +298,7 @@ def jit(
     is a dict by parameter names: a text such as `"n, 3"`, `"2*n + 1"` or `"n, ..."` (any extents
     may follow), a gradir.Spec, whose dtype is checked too, None for the shape of the call, or a
     nesting of these like the argument's. The first sizes have code of their own; then code is made
-    for many sizes, and a new one costs less than a millisecond.
+    for many sizes, and a new one costs about a millisecond.
 
     `precision` is that of the function's products of float32, as gradir.default_matmul_precision
     sets it: "bf16", or None for that of the call.

@@ -587,6 +587,9 @@ def _quotient(left: Any, right: Any) -> Any:
         out = _size(graph, whole, sum(c * _value(graph, m) for m, c in whole.items()))
         inner = _size(graph, rest, sum(c * _value(graph, m) for m, c in rest.items()))
         return out + (inner // right if type(inner) is int else graph.quotient(inner, right))
+    for sign in (1, -1):
+        if is_surely(left, sign * right):
+            return sign
     exact = _exact(left, right)
     return _graph(left, right).quotient(left, right) if exact is None else exact
 

@@ -148,11 +148,29 @@ def test_an_op_has_the_bits_of_its_code_for_one_size(op: str):
 # Programs.
 
 
-@pytest.mark.parametrize("seed", range(14))
+@pytest.mark.parametrize("seed", [*range(14), 20039, 30274])
 def test_random_programs(seed: int):
     program = random_program(seed)
     if program is not None:
         compare_program(program, seed, calls=5)
+
+
+def test_a_sum_over_a_polynomial_extent_has_one_block():
+    """A plan of one block of k has no memory for sums between blocks: a quotient of equal
+    polynomials was none for code, which wrote such sums."""
+
+    def product(p: Any, c: Any) -> Any:
+        return gnp.swapaxes(p, 0, 1) @ c
+
+    module = gradir.trace(product, gradir.Spec("n + 3, n"), gradir.Spec("n + 3, n + 3"))
+    code = gradir.compile(module, "product", threads=1, wait=True)
+    for count in (33, 3, 9, 40):
+        p, c = np.ones((count + 3, count)), np.ones((count + 3, count + 3))
+        assert (code(p, c)[0] == count + 3).all()
+    assert isinstance(code, SpecializingExecutable) and code.codes_for_many_sizes >= 2
+    graph = SizeGraph()
+    n = graph.extent(3)
+    assert (n + 3) // (n + 3) == 1 and -(n + 3) // (n + 3) == -1 and graph.guards == ()
 
 
 def loss(w: Any, v: Any, x: Any, y: Any) -> Any:

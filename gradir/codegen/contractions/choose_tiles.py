@@ -88,7 +88,9 @@ def _sized_plan(c: Product, target: MachineTarget, threads: int) -> ProductPlan:
     if is_traced(c.k):
         is_whole = best.height >= rows or _k_block(c, target, best.width) is c.k
         k_block = c.k if is_whole and k_block == numbers.k else k_block
-    return replace(best, product=c, k_block=k_block)
+    made = replace(best, product=c, k_block=k_block)
+    has_own_memory = is_traced(made.share_bytes) or made.share_bytes
+    return replace(made, shares=threads) if has_own_memory and not made.shares else made
 
 
 def _in_class(extent: int) -> int:

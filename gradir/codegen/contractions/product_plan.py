@@ -15,7 +15,7 @@ from gradir.codegen.text.kinds import bytes_of, constant_mask, is_float
 from gradir.codegen.text.target import MachineTarget
 from gradir.codegen.text.writer import LINE_BYTES
 from gradir.dialects.base.once import once
-from gradir.dialects.base.traced_sizes import is_traced, of_sizes
+from gradir.dialects.base.traced_sizes import is_surely, is_traced, of_sizes
 
 # the right operand: read in place, transposed in registers as it is read, packed once by a phase of
 # its own, or packed by each share for itself
@@ -233,6 +233,8 @@ class ProductPlan:
 
     @property
     def k_blocks(self) -> int:
+        if is_surely(self.product.k, self.k_block):
+            return 1 if is_traced(self.k_block) else min(self.k_block, 1)
         return -(-self.product.k // max(self.k_block, 1))
 
     @property

@@ -33,7 +33,6 @@ from gradir.gc_pause import paused_gc
 from gradir.passes.analysis.call_graph import functions_by_name
 from gradir.passes.verify.verify import verify
 from gradir.symbols import function_named, merged, module_of_copies, needed_functions
-from gradir.text.printer import program_text
 
 if TYPE_CHECKING:
     from gradir.compiler.compiler import compile_function
@@ -57,6 +56,7 @@ if TYPE_CHECKING:
     from gradir.runtime.executable import Executable
     from gradir.stablehlo.to_stablehlo import to_stablehlo
     from gradir.text.parser import parse_module
+    from gradir.text.printer import program_text
 else:
     text_cell = lazy_function("gradir.explore.cells", "text_cell")
     explored = lazy_function("gradir.explore.collect", "explored")
@@ -76,6 +76,7 @@ else:
     to_stablehlo = lazy_function("gradir.stablehlo.to_stablehlo", "to_stablehlo")
     train_step = lazy_function("gradir.compiler.measured_step", "train_step")
     vmap = lazy_function("gradir.passes.batch.vmap", "vmap")
+    program_text = lazy_function("gradir.text.printer", "program_text")
 
 
 _PATH = re.compile(r"[\w.\-~:/\\\\]*[./\\\\][\w.\-~:/\\\\]*")

@@ -7,6 +7,7 @@ number of objects has grown by a quarter, so that time per operation rises with 
 from __future__ import annotations
 
 import gc
+import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from threading import local
@@ -54,13 +55,15 @@ def paused_gc() -> Generator[None]:
 def lasting_objects() -> Generator[None]:
     """What is made inside stays, as classes do: it is never walked as young objects are.
 
-    No collection happens inside, and at the end all objects count as old: the next full collection
-    looks at them. Where objects are frozen, by a server or by Python 3.12, that is left as it is.
+    No collection happens inside, and at the end all objects count as old, if modules were loaded:
+    the next full collection looks at them. Where objects are frozen, by a server or by Python 3.12,
+    that is left as it is.
     """
+    loaded = len(sys.modules)
     with paused_gc():
         yield
         # before the collector is on again, which would begin with all of them
-        if _depth == 1 and _was_enabled and not gc.get_freeze_count():
+        if len(sys.modules) > loaded and _was_enabled and not gc.get_freeze_count():
             gc.freeze()
             gc.unfreeze()
 

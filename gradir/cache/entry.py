@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import Any
+
+from gradir.digests import blake2b
 
 MAGIC = b"gradir-cache\n"
 DIGEST_BYTES = 32

@@ -8,12 +8,12 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import dataclass
-from hashlib import blake2b
 
 from gradir.argument_checks import known_arguments
 from gradir.cache.entry import CacheEntry, sealed, unsealed
 from gradir.cache.folder import byte_limit, cache_folder
 from gradir.cache.versions import is_current, versions
+from gradir.digests import blake2b
 from gradir.errors import GradirError
 
 SWITCH_VARIABLE = "GRADIR_CACHE"

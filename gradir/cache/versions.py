@@ -15,13 +15,13 @@ import sys
 import time
 from collections.abc import Iterator
 from functools import cache
-from hashlib import blake2b
 from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
 from gradir.cache.entry import CacheEntry, sealed, unsealed
 from gradir.cache.folder import byte_limit, cache_folder
+from gradir.digests import blake2b
 
 ROOT = Path(__file__).resolve().parents[1]
 LIBRARIES = ("xdsl", "llvmlite", "numpy", "ml_dtypes")

@@ -57,10 +57,10 @@ PHASE_COST, PROGRAM_COST = 2500.0, 6000.0
 # is longer by far (driver/pool.py). Estimate.
 EVEN_COST = 50_000.0
 
-# One run by kernel, up to which a program runs quickly compiled code first: for a kernel LLVM takes
-# 12 to 20 ms less, on two threads, and a run takes up to five times as long (2026-11-28). And the
-# longest such run of all, since some are made before the better code is there.
-QUICK_COST, MOST_QUICK_COST = 2e6, 3e8
+# A run by byte of text, up to which a program runs quickly compiled code first: for a byte LLVM
+# takes 650 less, and a run takes two to five times as long (14 programs, AMD EPYC, 2026-11-30). And
+# the longest such run of all, since some are made before the better code is there.
+QUICK_COST, MOST_QUICK_COST = 200.0, 3e8
 
 # The phases of a contraction: to pack a byte, to multiply and add a vector, to load a vector of the
 # right factor (once for each tile of rows), to load it out of squares that are transposed. Measured

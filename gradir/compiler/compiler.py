@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
@@ -22,11 +23,8 @@ from gradir.passes.analysis.arguments import READ_RESULTS
 from gradir.passes.buffers.plan_memory import MemoryPlan
 from gradir.runtime.executable import Executable
 from gradir.runtime.llvm import (
-    FULL,
-    QUICK,
     Compilation,
     CompiledObject,
-    Tier,
     compile_object,
     total_times,
 )
@@ -82,14 +80,14 @@ def native_code(
     isolated = isolate_function(module, function)
     layouts = slices_layout(isolated), complex_layout(isolated)
     compiled, plan = _placed(module, function, machine, stages)
-    tier = _first_tier(compiled) if may_be_quick else FULL
-    return emit_code(compiled, machine, plan, layouts, profile, tier)
+    quick_bytes = _quick_bytes(compiled) if may_be_quick else math.inf
+    return emit_code(compiled, machine, plan, layouts, profile, quick_bytes)
 
 
-def _first_tier(function: FuncOp) -> Tier:
-    """The tier in which a function at buffer level is compiled first."""
-    kernels, nanoseconds = run_cost(function)
-    return QUICK if nanoseconds <= min(QUICK_COST * (kernels + 1), MOST_QUICK_COST) else FULL
+def _quick_bytes(function: FuncOp) -> float:
+    """The bytes of text from which on a function at buffer level is compiled quickly first."""
+    nanoseconds = run_cost(function)
+    return nanoseconds / QUICK_COST if nanoseconds <= MOST_QUICK_COST else math.inf
 
 
 def emit_code(
@@ -98,17 +96,20 @@ def emit_code(
     plan: MemoryPlan | None = None,
     layouts: Layouts = (None, None),
     profile: bool = False,
-    tier: Tier = FULL,
+    quick_bytes: float = math.inf,
 ) -> NativeCode:
-    """The native code of a function at buffer level; with `profile` it takes its times."""
-    with Compilation(machine.target, tier=tier) as compilation:
+    """The native code of a function at buffer level; with `profile` it takes its times.
+
+    From so many bytes of text on it is QUICK.
+    """
+    with Compilation(machine.target, quick_bytes=quick_bytes) as compilation:
         program = emit_program(function, machine.target, machine.threads, profile, compilation.add)
         objects = compilation.finish()
     found = function.attributes.get(READ_RESULTS)
     is_read = isinstance(found, DenseArrayBase)
     read = tuple(integers_of(cast(DenseArrayBase[Any], found))) if is_read else ()
     files, times = tuple(o.data for o in objects), total_times(objects)
-    again = tuple(map(packed_text, compilation.texts)) if tier is QUICK else ()
+    again = tuple(packed_text(text) if text else b"" for text in compilation.quick_texts)
     slices, complexes = layouts
     return NativeCode(
         *(program, files, machine.threads, plan, read, slices, times, again, complexes)

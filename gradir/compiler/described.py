@@ -10,12 +10,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
 from types import NoneType, UnionType
-from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from xdsl.ir import Attribute
 from xdsl.parser import Parser
 
-from gradir.registry import make_context
+from gradir.dialects.base.lazy_function import lazy_function
+
+if TYPE_CHECKING:
+    from gradir.registry import make_context
+else:
+    make_context = lazy_function("gradir.registry", "make_context")
+
 
 T = TypeVar("T")
 

@@ -9,14 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 
 from gradir.dialects.base.diagnostics import PassError
+from gradir.dialects.base.lazy_function import lazy_function
 from gradir.dialects.grad.derivative import DerivativeOp
 from gradir.passes.analysis.call_graph import called_name, calls_in, functions_by_name
-from gradir.passes.verify.prove_bounds import doubts_of
+
+if TYPE_CHECKING:
+    from gradir.passes.verify.prove_bounds import doubts_of
+else:
+    doubts_of = lazy_function("gradir.passes.verify.prove_bounds", "doubts_of")
 
 _KNOWN = ("cse", "canonicalize", "dce", "licm")
 """Passes of xDSL that change no access, and move no code between functions."""

@@ -37,10 +37,14 @@ def is_on() -> bool:
 
 def improved(code: NativeCode, target: MachineTarget) -> NativeCode:
     """The better code of quick code."""
-    return _with_objects(code, [_compiled(module, target) for module in code.modules])
+    return _with_objects(code, [_better(code, k, target) for k in range(len(code.modules))])
 
 
-def _compiled(module: bytes, target: MachineTarget) -> bytes:
+def _better(code: NativeCode, number: int, target: MachineTarget) -> bytes:
+    """The better object of a module, its own where that is well compiled."""
+    module = code.modules[number]
+    if not module:
+        return code.objects[number]
     return compile_object(unpacked_text(module), target, FULL).data
 
 
@@ -94,9 +98,9 @@ class Improvement:
             warnings.warn(f"{executable.name} keeps its first code: {error}", stacklevel=4)
 
     def _step(self, executable: Executable) -> None:
-        modules = self._code.modules
-        if len(self._objects) < len(modules):
-            self._objects.append(_compiled(modules[len(self._objects)], self._target))
+        number = len(self._objects)
+        if number < len(self._code.modules):
+            self._objects.append(_better(self._code, number, self._target))
             return
         better = _with_objects(self._code, self._objects)
         executable.replace_code(linked(better, executable.host))

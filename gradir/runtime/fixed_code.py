@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from hashlib import blake2b
-
 from gradir.cache.entry import CacheEntry
 from gradir.cache.store import find, keep, key_of
 from gradir.codegen.text.target import MachineTarget, host
+from gradir.digests import blake2b
 from gradir.runtime.llvm import PLAIN, Tier, compile_object
 
 

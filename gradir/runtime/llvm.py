@@ -7,6 +7,7 @@ runs without the GIL: while Python writes the next module, a helper thread compi
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections import deque
@@ -84,22 +85,30 @@ def assembly(text: str, target: MachineTarget) -> str:
 class Compilation:
     """The object files of one program, whose modules are compiled as they are added.
 
+    Code is FULL until the modules have more than `quick_bytes` of text, and QUICK from there on.
     Helper threads begin at once; the thread that calls `finish` takes part. Used in a `with`
     statement: at its end no thread compiles any more.
     """
 
-    def __init__(self, target: MachineTarget, helpers: int | None = None, tier: Tier = FULL):
-        self.target, self.tier = target, tier
+    def __init__(
+        self, target: MachineTarget, helpers: int | None = None, quick_bytes: float = math.inf
+    ):
+        self.target = target
         self._most_helpers = thread_count(None) - 1 if helpers is None else helpers
         self._helpers: list[_Helper] = []
         self._waiting: deque[int] = deque()
         self.texts: list[str] = []
+        self._quick_bytes, self._tier = quick_bytes, FULL
         self._done: dict[int, CompiledObject] = {}
+        self._quick: set[int] = set()
         self._error: BaseException | None = None
 
     def add(self, text: str) -> None:
         """Compile one more module."""
         self.texts.append(text)
+        self._quick_bytes -= len(text)
+        if self._quick_bytes < 0:
+            self._tier = QUICK
         self._waiting.append(len(self.texts) - 1)
         self._helpers = [helper for helper in self._helpers if not helper.is_done.is_set()]
         if len(self._helpers) < self._most_helpers:
@@ -119,6 +128,13 @@ class Compilation:
         if error is not None:
             raise error
         return tuple(self._done[k] for k in range(len(self.texts)))
+
+    @property
+    def quick_texts(self) -> tuple[str, ...]:
+        """The texts whose code is QUICK, in the places of their modules; none if all is FULL."""
+        if not self._quick:
+            return ()
+        return tuple(text if k in self._quick else "" for k, text in enumerate(self.texts))
 
     def __enter__(self) -> Self:
         return self
@@ -150,7 +166,9 @@ class Compilation:
             except IndexError:
                 return
             text = self.texts[number]
-            tier = self.tier if len(text) < LONG_TEXT else FULL
+            tier = self._tier if len(text) < LONG_TEXT else FULL
+            if tier is QUICK:
+                self._quick.add(number)
             self._done[number] = worker.compile(text, self.target, tier)
 
 

@@ -49,7 +49,8 @@ class NativeCode:
     `read_results` are the results that are added to, `layout` has the row slices, `complexes` the
     complex arguments and results. `times` are those
     of its compilation, None where it was not compiled in this process. Quick code has `modules`,
-    the compressed texts from which better code is made (`compiler/tiers.py`).
+    the compressed texts from which better code is made (`compiler/tiers.py`), of each object that
+    is not well compiled.
     """
 
     program: CompiledProgram

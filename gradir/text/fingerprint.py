@@ -11,7 +11,6 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from functools import cache
-from hashlib import blake2b
 from struct import pack
 from typing import Any, TypeAlias, cast
 
@@ -29,6 +28,7 @@ from xdsl.ir.affine import AffineMap, AffineSet
 
 from gradir.dialects.base.op_rules import has_plugin_rule
 from gradir.dialects.grad.host_call import HostCallOp
+from gradir.digests import blake2b
 
 OWN = ("gradir", "xdsl")
 """The packages whose sources, or version, are known."""

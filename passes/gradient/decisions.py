@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from xdsl.dialects.builtin import IntAttr
 from xdsl.ir import Operation, SSAValue
@@ -16,9 +16,11 @@ from xdsl.ir import Operation, SSAValue
 from gradir.dialects.grad.loop_policy import LoopPolicyAttr
 from gradir.passes.differentiate.derived import Derived
 from gradir.passes.gradient.gradient import Derivation
-from gradir.passes.gradient.measured_peak import Note
 from gradir.passes.recompute.chain import Kept
 from gradir.passes.recompute.policies import recompute
+
+if TYPE_CHECKING:
+    from gradir.passes.gradient.measured_peak import Note
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from gradir.dialects.base.attribute_names import POLICY_ATTRIBUTE
+from gradir.dialects.base.lazy_function import lazy_function
 from gradir.dialects.grad.loop_policy import LoopPolicyAttr
 from gradir.passes.differentiate.call_masks import MasksStopAtCallsError
 from gradir.passes.differentiate.derived import Derived, joint_function, split_functions
@@ -27,15 +28,20 @@ from gradir.passes.differentiate.function import FunctionDifferentiator
 from gradir.passes.differentiate.program import ModuleFunctions
 from gradir.passes.differentiate.selectors import resolve_of, resolve_wrt
 from gradir.passes.gradient.deferred_gradient import insert_deferred, open_op
-from gradir.passes.gradient.jvp import jvp_function
 from gradir.passes.gradient.prepare import prepared
 from gradir.passes.gradient.requests import DerivativeRequest, requested
 from gradir.passes.gradient.rule_table import structural_rules
 from gradir.passes.recompute.costs import Costs
 from gradir.passes.recompute.joint_smaller import keep_smaller
 from gradir.passes.rules.calls import differentiate_callees
-from gradir.passes.rules.custom_vjp import flatten
 from gradir.passes.shapes.specialize import waits_for_shapes
+
+if TYPE_CHECKING:
+    from gradir.passes.gradient.jvp import jvp_function
+    from gradir.passes.rules.custom_vjp import flatten
+else:
+    jvp_function = lazy_function("gradir.passes.gradient.jvp", "jvp_function")
+    flatten = lazy_function("gradir.passes.rules.custom_vjp", "flatten")
 
 Choice: TypeAlias = "Callable[[Derivation], Derived]"
 """Makes a derivative that recomputes the residuals it does not keep."""

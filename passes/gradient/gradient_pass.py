@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import astuple, dataclass
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -21,8 +21,10 @@ from gradir.dialects.base.diagnostics import PassError
 from gradir.dialects.grad.policies import POLICIES
 from gradir.passes.differentiate.selectors import Selector
 from gradir.passes.gradient.gradient import Choice, Observer, gradient
-from gradir.passes.gradient.measured_peak import Measure
 from gradir.passes.gradient.requests import DerivativeRequest, Mode
+
+if TYPE_CHECKING:
+    from gradir.passes.gradient.measured_peak import Measure
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -32,7 +33,6 @@ from gradir.passes.analysis.signature import argument_attributes
 from gradir.passes.differentiate.selectors import Selector, argument_or_name, resolve_wrt
 from gradir.passes.gradient.gradient import Observer
 from gradir.passes.gradient.gradient_pass import apply_gradient, parse_requests
-from gradir.passes.gradient.measured_peak import Measure
 from gradir.passes.gradient.requests import DerivativeRequest
 from gradir.passes.lower.expand_slices import expand_slices
 from gradir.passes.training.calls import (
@@ -52,6 +52,9 @@ from gradir.passes.training.optimizer import (
     is_sparse,
     loss_scale,
 )
+
+if TYPE_CHECKING:
+    from gradir.passes.gradient.measured_peak import Measure
 
 Carry = Sequence[tuple[Selector, int]]
 """Arguments of the loss function, each with the result that is its new value."""

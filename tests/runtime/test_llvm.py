@@ -15,7 +15,7 @@ from gradir.codegen.driver import modules
 from gradir.codegen.text.target import host
 from gradir.errors import CompileError
 from gradir.runtime import llvm
-from gradir.runtime.llvm import Compilation, compile_object, total_times
+from gradir.runtime.llvm import FULL, QUICK, Compilation, compile_object, total_times
 
 pytestmark = pytest.mark.usefixtures("llvm_alone")
 
@@ -41,6 +41,21 @@ def test_objects_are_those_of_single_modules(count: int) -> None:
     assert [o.data for o in found] == [compile_object(text, host()).data for text in texts]
     assert total_times(found).emit == pytest.approx(sum(o.times.emit for o in found))
     assert not helpers()
+
+
+def test_code_is_quick_from_many_bytes_on() -> None:
+    texts = [text_of(k) for k in range(4)]
+    size = len(texts[0]) + len(texts[1])
+    with Compilation(host(), 0, quick_bytes=size) as compilation:
+        for text in texts:
+            compilation.add(text)
+            if text is texts[1]:
+                compilation._work()
+        found = compilation.finish()
+    tiers = (FULL, FULL, QUICK, QUICK)
+    wanted = [compile_object(text, host(), t).data for text, t in zip(texts, tiers, strict=True)]
+    assert [o.data for o in found] == wanted
+    assert compilation.quick_texts == ("", "", *texts[2:])
 
 
 @pytest.mark.parametrize("count", [0, 2])

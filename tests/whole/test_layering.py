@@ -166,6 +166,7 @@ GRADIR_ROOMS = (
         "forking",
         "gc_pause",
         "quick_imports",
+        "digests",
         "builtin",
         "universe",
     ),

@@ -41,14 +41,13 @@ def driver_costs(kernel_of: Callable[[KernelOp], Kernel]) -> LoopCosts:
     return LoopCosts(cost_of, trips)
 
 
-def run_cost(function: FuncOp) -> tuple[int, float]:
-    """The kernels of a function at buffer level, and the nanoseconds of a run on one thread.
+def run_cost(function: FuncOp) -> float:
+    """The nanoseconds of a run of a function at buffer level on one thread.
 
     It is for a choice before any code is written. Loops whose trips nobody knows count as long.
     """
-    kernels = [op for op in function.walk() if isinstance(op, KernelOp)]
     block = BlockCosts(_estimate, lambda loop: trips(loop) or MOST_UNKNOWN_TRIPS)
-    return len(kernels), block.block(function.body.block)
+    return block.block(function.body.block)
 
 
 def _estimate(op: Operation) -> float:

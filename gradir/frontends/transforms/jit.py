@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any, Generic, NoReturn, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, ParamSpec, TypeVar, cast
 
 from gradir.cache.memory import Store
 from gradir.compiler.dynamic import MOST_SIZES
+from gradir.dialects.base.lazy_function import lazy_function
 from gradir.errors import ArgumentTypeError, TraceError
 from gradir.frontends.tracing.callbacks import call_user
 from gradir.frontends.tracing.default_precision import checked_precision, in_precision
@@ -24,10 +25,20 @@ from gradir.frontends.tracing.tracing import tracing
 from gradir.frontends.tracing.trees import Tree, flatten
 from gradir.frontends.transforms.calls import CallOptions, Calls, TraceOf
 from gradir.frontends.transforms.donation import argument_numbers, require_not_donated
-from gradir.frontends.transforms.named_shapes import NamedShapes
 from gradir.frontends.transforms.program import Program
-from gradir.frontends.transforms.static_arguments import StaticArguments, refuse_unhashable
 from gradir.frontends.transforms.wrapped import Parts, Wrapped, look_like
+
+if TYPE_CHECKING:
+    from gradir.frontends.transforms.named_shapes import NamedShapes
+    from gradir.frontends.transforms.static_arguments import StaticArguments, refuse_unhashable
+else:
+    NamedShapes = lazy_function("gradir.frontends.transforms.named_shapes", "NamedShapes")
+    StaticArguments = lazy_function(
+        "gradir.frontends.transforms.static_arguments", "StaticArguments"
+    )
+    refuse_unhashable = lazy_function(
+        "gradir.frontends.transforms.static_arguments", "refuse_unhashable"
+    )
 
 P = ParamSpec("P")
 R_co = TypeVar("R_co", covariant=True)

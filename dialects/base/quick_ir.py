@@ -114,30 +114,46 @@ def _init_operation(
 
 
 @cache
-def _counts(op_class: Any) -> tuple[int, int] | None:
-    """How many operands and results an op of the class has; None where that is not fixed, or where
-    it has more parts."""
+def _variadic(op_class: Any) -> tuple[tuple[bool, ...], tuple[bool, ...]] | None:
+    """Which operands and results of the class are any number of values; None where some may be
+    left out, where their numbers are kept in the op, or where it has more parts."""
     definition = op_class.get_irdl_definition()
     if definition.options or definition.regions or definition.successors:
         return None
-    for _, each in (*definition.operands, *definition.results):
-        if isinstance(each, operations.VariadicDef):
+    parts = [each for _, each in (*definition.operands, *definition.results)]
+    if any(isinstance(each, operations.OptionalDef) for each in parts):
+        return None
+    found = [isinstance(each, operations.VariadicDef) for each in parts]
+    count = len(definition.operands)
+    return tuple(found[:count]), tuple(found[count:])
+
+
+def _flat(given: Sequence[Any], variadic: Sequence[bool], kind: type) -> list[Any] | None:
+    """The values, those of a list among the others; None where xDSL has to look."""
+    if len(given) != len(variadic):
+        return None
+    found: list[Any] = []
+    for each, is_many in zip(given, variadic, strict=True):
+        if isinstance(each, kind):
+            found.append(each)
+        elif is_many and isinstance(each, (list, tuple)):
+            found += each
+        else:
             return None
-    return len(definition.operands), len(definition.results)
+    return found if all([isinstance(each, kind) for each in found]) else None
 
 
 _init_with_segments = IRDLOperation.__init__
 
 
 def _init_irdl_operation(self: Any, **parts: Any) -> None:
-    operands, result_types = parts.get("operands") or (), parts.get("result_types") or ()
-    is_plain = (
-        (len(operands), len(result_types)) == _counts(type(self))
-        and all([isinstance(each, SSAValue) for each in operands])
-        and all([isinstance(each, Attribute) for each in result_types])
-        and not (parts.get("regions") or parts.get("successors"))
-    )
-    if not is_plain:
+    variadic = _variadic(type(self))
+    if variadic is None or parts.get("regions") or parts.get("successors"):
+        _init_with_segments(self, **parts)
+        return
+    operands = _flat(parts.get("operands") or (), variadic[0], SSAValue)
+    result_types = _flat(parts.get("result_types") or (), variadic[1], Attribute)
+    if operands is None or result_types is None:
         _init_with_segments(self, **parts)
         return
     _init_operation(

@@ -9,20 +9,23 @@ import inspect
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from xdsl import traits
 from xdsl.builder import ImplicitBuilder
-from xdsl.dialects import arith, func, scf
+from xdsl.dialects import arith, func, scf, tensor
 from xdsl.dialects import test as generic
 from xdsl.dialects.builtin import (
+    FloatAttr,
     IndexType,
     IntAttr,
     IntegerAttr,
     ModuleOp,
     StringAttr,
+    TensorType,
     f32,
     i1,
     i8,
@@ -309,6 +312,28 @@ def test_plain_constructors() -> None:
         few = error_of(lambda: arith.NegfOp.build(operands=[], result_types=[f32]))
         none = error_of(lambda: arith.NegfOp.build(operands=[None], result_types=[f32]))
         return str(add), str(scaled), few, none, [each.owner is a for each in add.operands]
+
+    both(case)
+
+
+def test_constructors_of_any_number_of_operands() -> None:
+    def case() -> Any:
+        index = arith.ConstantOp.from_int_and_width(0, IndexType())
+        number = arith.ConstantOp(FloatAttr(1.0, f32))
+        types = [TensorType(f32, extents) for extents in ([1, 1], [1])]
+        square, line = (
+            tensor.FromElementsOp.create(operands=[number.result], result_types=[type_])
+            for type_ in types
+        )
+        read = tensor.ExtractOp(square.result, [index.result, index.result], f32)
+        one = tensor.ExtractOp(line.result, index.result, f32)
+        none = tensor.ExtractOp(line.result, [], f32)
+        made = tensor.FromElementsOp(number.result, number.result)
+        build = partial(tensor.ExtractOp.build, result_types=[f32])
+        wrong: list[list[Any]] = [[line.result], [[line.result] * 2, []], [None, []]]
+        refused = [error_of(partial(build, operands=given)) for given in wrong]
+        counts = [len(op.operands) for op in (read, one, none, made)]
+        return [str(op) for op in (read, one, none, made)], counts, refused
 
     both(case)
 

@@ -60,8 +60,13 @@ def _cover_each_other(either: LogicalOrOp, deep: int) -> bool:
     """Whether bools that are true in parts, side by side along an axis, are true everywhere."""
     shape, spans = shape_of(either.y.type), dict[int, list[tuple[int, int]]]()
     pending: list[SSAValue] = [either.y]
+    seen = set[SSAValue]()  # parts are shared, and ways to them many
     while pending:
-        match pending.pop().owner:
+        bools = pending.pop()
+        if bools in seen:
+            continue
+        seen.add(bools)
+        match bools.owner:
             case LogicalOrOp(operands=[x, y]):
                 pending += [x, y]
             case PadOp() as pad if are_true(pad.x, deep - 1):

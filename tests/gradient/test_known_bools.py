@@ -250,3 +250,16 @@ def test_what_is_known_of_random_bools_holds() -> None:
             known += is_known
             assert not is_known or all(each.any(axis=axes).all() for each in found), str(module)
     assert known > 100
+
+
+def test_parts_that_are_shared_are_looked_at_once() -> None:
+    """There are two ways from each value to the one before: 2**60 in all."""
+
+    def shared(given: Any) -> Any:
+        for _ in range(60):
+            given = gnp.logical_or(given, gnp.logical_or(given, given[::-1]))
+        return given
+
+    module = gradir.trace(shared, np.ones((3, 4), bool))
+    [mask] = [each.operands[0] for each in module.op.walk() if isinstance(each, ReturnOp)]
+    assert not are_true(mask)

@@ -2,7 +2,8 @@
 
 `make durations` runs all tests and writes the file; `make durations TESTS=tests/comm` some
 files alone, whose lines it writes anew. A line is a test function, or one case of it that is slow
-by itself, with the time of a core that it takes and its number of cases; no line: it is fast.
+by itself, with the seconds that it takes (conftest.py) and its number of cases; no line: it is
+fast.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ FILE = ROOT / "tests" / "durations.txt"
 
 # What `make check` spends on a test function: the fast tests then take 75 seconds of a core, each
 # process 6 to find all tests, and style and types 17.
-SECONDS_OF_CHECK = 0.04
+SECONDS_OF_CHECK = 0.025
 # Less is not worth a line.
 LEAST_SECONDS = SECONDS_OF_CHECK
 

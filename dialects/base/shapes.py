@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import (
     Float64Type,
     IndexType,
     IntegerType,
+    MemRefType,
     Signedness,
     StringAttr,
     TensorType,
@@ -131,6 +132,16 @@ def _tensor(shape: tuple[int, ...], element: Attribute) -> AnyTensor:
         return TensorType(element, shape)
     extents = [DYNAMIC if is_extent(n) else n for n in shape]
     return TensorType(element, extents, StringAttr(", ".join(named)))
+
+
+def memref_type(shape: Sequence[int], element: Attribute) -> MemRefType[Attribute]:
+    """A buffer with the elements one after another."""
+    return _memref(tuple(shape), element)
+
+
+@lru_cache(1 << 14)
+def _memref(shape: tuple[int, ...], element: Attribute) -> MemRefType[Attribute]:
+    return MemRefType(element, shape)
 
 
 def is_tensor(type_: Attribute) -> TypeGuard[AnyTensor]:

@@ -47,7 +47,7 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.base.kept_facts import kept_fact
-from gradir.dialects.base.shapes import as_integer_type
+from gradir.dialects.base.shapes import as_integer_type, memref_type
 from gradir.dialects.loopnest.text import print_attributes_and_body
 
 ShapedType = TensorType[Attribute] | MemRefType[Attribute]
@@ -75,7 +75,7 @@ def scalar_type(element: Attribute) -> Attribute:
 def memory_type(type_: Attribute) -> MemRefType[Attribute]:
     """The buffer type of a tensor or buffer; in a program results are buffers: they are mutable."""
     shaped = cast(ShapedType, type_)
-    return MemRefType(shaped.element_type, shaped.get_shape())
+    return memref_type(shaped.get_shape(), shaped.element_type)
 
 
 @irdl_op_definition

@@ -35,7 +35,14 @@ from xdsl.traits import ConstantLike
 from gradir.dialects.base.access import Access
 from gradir.dialects.base.diagnostics import PassError
 from gradir.dialects.base.interfaces import TensorOp, has_trait
-from gradir.dialects.base.shapes import element_of, is_open, is_scalar, is_tensor, shape_of
+from gradir.dialects.base.shapes import (
+    element_of,
+    is_open,
+    is_scalar,
+    is_tensor,
+    memref_type,
+    shape_of,
+)
 from gradir.dialects.foreign.elements import dense_of
 from gradir.dialects.grad.tape import TapeType
 from gradir.dialects.loopnest.buffer_ops import WindowOp
@@ -415,7 +422,7 @@ def _writes_once(op: LoopOp, read: int) -> bool:
 
 def _slot_type(type_: Attribute) -> MemRefType[Attribute]:
     """The buffer of an argument or result; a scalar's is of rank 0."""
-    return buffer_type(type_) if is_tensor(type_) else MemRefType(type_, [])
+    return buffer_type(type_) if is_tensor(type_) else memref_type([], type_)
 
 
 def _missing_pass(op: Operation) -> str:

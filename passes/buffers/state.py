@@ -19,7 +19,7 @@ from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 from gradir.dialects.base.access import Access
 from gradir.dialects.base.kept_facts import kept_fact
 from gradir.dialects.base.segments import SIZES, segment_sizes
-from gradir.dialects.base.shapes import element_of, is_tensor, shape_of
+from gradir.dialects.base.shapes import element_of, is_tensor, memref_type, shape_of
 from gradir.dialects.loopnest.buffer_ops import WindowOp
 from gradir.dialects.loopnest.forall import ForallOp
 from gradir.dialects.loopnest.loopnest import (
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 @kept_fact
 def buffer_type(type_: Attribute) -> MemRefType[Attribute]:
-    return MemRefType(element_of(type_), shape_of(type_))
+    return memref_type(shape_of(type_), element_of(type_))
 
 
 def alloc_of(type_: Attribute) -> memref.AllocOp:

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from gradir.dialects.base.diagnostics import location_text
-from gradir.dialects.base.shapes import byte_size, element_of, is_tensor, shape_of
+from gradir.dialects.base.shapes import byte_size, element_of, is_tensor, memref_type, shape_of
 from gradir.dialects.grad.tape import TapePushOp, TapeType, record_bytes
 from gradir.dialects.loopnest.buffer_ops import CheckOffsetOp, RecordsOp, ReserveOp, WindowOp
 from gradir.passes.buffers.state import BufferState, alloc_of
@@ -57,7 +57,7 @@ class TapeMemory(ABC):
     def element_type(self, k: int) -> MemRefType[Attribute]:
         """The type of one column of one record."""
         column = self.type.columns.data[k]
-        return MemRefType(_element(column), _shape(column))
+        return memref_type(_shape(column), _element(column))
 
     def place(self, push: TapePushOp) -> str:
         """How the error of a push begins."""
@@ -139,18 +139,18 @@ def allocate(
 
 def parameters(type_: TapeType, is_result: bool) -> list[MemRefType[Attribute]]:
     """The buffers as which a tape is handed over; the last is the number of its records."""
-    count = MemRefType(IndexType(), [])
+    count = memref_type([], IndexType())
     if type_.records is not None:
         return [*column_types(type_), count]
     # the memory of one that grew is handed over by its address, or kept by the call
-    return [count] if is_result else [MemRefType(IndexType(), []), count]
+    return [count] if is_result else [count, count]
 
 
 def column_types(type_: TapeType) -> list[MemRefType[Attribute]]:
     """The buffers of a tape's columns; each has a row, for code that runs after an error."""
     assert type_.records is not None
     rows = max(type_.records, 1)
-    return [MemRefType(_element(c), [rows, *_shape(c)]) for c in type_.columns]
+    return [memref_type([rows, *_shape(c)], _element(c)) for c in type_.columns]
 
 
 def added(s: BufferState, op: Operation, count: SSAValue, number: int) -> SSAValue:

@@ -38,6 +38,7 @@ from gradir.codegen.text.kinds import bits_of, kind_of
 from gradir.codegen.text.target import MachineTarget
 from gradir.codegen.text.writer import FunctionWriter
 from gradir.dialects.base.access import Access
+from gradir.dialects.base.shapes import memref_type
 from gradir.dialects.loopnest.loopnest import (
     ContractOp,
     IndexOp,
@@ -151,7 +152,7 @@ def _chunks(op: ContractOp, dim: int, size: int) -> Chunks:
     types = [memory_type(t) for t in (*(v.type for v in op.inputs), *op.output_types)]
     is_cut = [dim in access.used for access in accesses]
     parts = [
-        MemRefType(t.element_type, [size, *t.get_shape()[1:]]) if cut else t
+        memref_type([size, *t.get_shape()[1:]], t.element_type) if cut else t
         for t, cut in zip(types, is_cut, strict=True)
     ]
     # a buffer that is read and written remains one value

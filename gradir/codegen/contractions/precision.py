@@ -47,6 +47,7 @@ from gradir.codegen.contractions.steps import (
 from gradir.codegen.text.target import MachineTarget
 from gradir.dialects.base.access import Access, Row
 from gradir.dialects.base.precision import LEAST_NORMAL
+from gradir.dialects.base.shapes import memref_type
 from gradir.dialects.loopnest.body_ops import memory_type
 from gradir.dialects.loopnest.loopnest import (
     ContractOp,
@@ -239,7 +240,7 @@ def _copy_nest(
     pad: Attribute | None,
 ) -> NestOp:
     """A nest that writes a copy of a factor, which its body reads at these places."""
-    target = MemRefType(f32, copied.shape)
+    target = memref_type(copied.shape, f32)
     source, buffer = Block(arg_types=[memory_type(op.inputs[index].type), target]).args
     output = Output(target, Access.identity(len(copied.shape)))
     sources, pads = [source] * len(reads), [pad] * len(reads)

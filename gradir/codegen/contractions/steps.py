@@ -24,7 +24,7 @@ from gradir.codegen.text.kinds import bits_of, is_float, kind_of
 from gradir.codegen.text.target import MachineTarget
 from gradir.codegen.text.writer import FunctionWriter
 from gradir.dialects.base.access import Access, Row, dim_row
-from gradir.dialects.base.shapes import is_unsigned
+from gradir.dialects.base.shapes import is_unsigned, memref_type
 from gradir.dialects.loopnest.body_ops import memory_type
 from gradir.dialects.loopnest.loopnest import (
     ContractOp,
@@ -168,7 +168,7 @@ class Sums:
 def sums_of(op: ContractOp, combiner: str) -> Sums:
     """A buffer for the sums of a contraction."""
     rank, free = len(op.extents), op.free_dims
-    type_ = MemRefType(op.accumulator_type, op.extents[:free])
+    type_ = memref_type(op.extents[:free], op.accumulator_type)
     return Sums(type_, Output(type_, Access.of_dims(rank, range(free)), combiner))
 
 
@@ -253,7 +253,7 @@ def _copy_nest(op: ContractOp, index: int) -> tuple[NestOp, Access]:
     access = cast(Access, op.input_accesses[index])
     copied, read = min(by_dims(op, access), by_rows(op, access), key=copied_elements)
     source = memory_type(op.inputs[index].type)
-    target = MemRefType(op.accumulator_type, copied.shape)
+    target = memref_type(copied.shape, op.accumulator_type)
     body = Block(arg_types=[source.element_type])
     builder = Builder(InsertPoint.at_end(body))
     value = _widened(builder, body.args[0], source.element_type, op.accumulator_type)

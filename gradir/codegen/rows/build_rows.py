@@ -10,7 +10,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
 from gradir.codegen.rows.nest_rows import NestRows, moves_with_rows
 from gradir.dialects.base.access import Access, Row
-from gradir.dialects.base.shapes import element_of, shape_of
+from gradir.dialects.base.shapes import element_of, memref_type, shape_of
 from gradir.dialects.loopnest.body_ops import IndexOp
 from gradir.dialects.loopnest.loopnest import NestOp, Output, ReshapeOp, ViewOp, YieldOp
 from gradir.dialects.loopnest.rows import RowsOp
@@ -142,7 +142,7 @@ class _Builder:
         rest: list[int] = []
         if rows != self.rows:
             lead, rest = len(shape), [_product(shape) // self.rows]
-        return MemRefType(element_of(type_), [self.size, *shape[lead:], *rest])
+        return memref_type([self.size, *shape[lead:], *rest], element_of(type_))
 
     def _buffer(self, value: SSAValue, is_moving: bool) -> SSAValue:
         """The part of a buffer that a nest touches, under the shape that it sees."""

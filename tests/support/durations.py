@@ -16,7 +16,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[2]
 FILE = ROOT / "tests" / "durations.txt"
 
-# What `make check` spends on a test function: the fast tests then take 75 seconds of a core, each
+# What `make check` spends on a test function: the fast tests then take 45 seconds of a core, each
 # process 6 to find all tests, and style and types 17.
 SECONDS_OF_CHECK = 0.025
 # Less is not worth a line.

@@ -28,6 +28,8 @@ from rows.libraries import Model, in_gradir, in_jax
 from rows.timing import llvm_seconds
 
 THREADS = 2
+LONGEST = 60
+"""The seconds after which a process is ended."""
 CHAIN, LAYERS, TERMS, ODE_STEPS = 1000, 250, 1000, 1000
 GRID, HEAT_STEPS = 32, 100
 LIBRARIES = ("gradir", "jax")
@@ -207,17 +209,17 @@ def chosen_rows(only: Sequence[str] | None) -> list[FirstCall]:
 
 def table_line(row: FirstCall, options: argparse.Namespace) -> float | None:
     """Measure a row in turns and print its line; gradir's time over JAX's."""
-    found: dict[str, list[dict[str, float]]] = {name: [] for name in options.libraries}
-    for _ in range(options.rounds):
-        for name, samples in found.items():
-            samples.append(in_new_process(row, name))
     cells = [f"{row.name:26}"]
     medians: dict[str, float] = {}
+    found = samples_of(row, options)
     for name, samples in found.items():
+        if not samples:
+            cells.append(f"{name} more than {LONGEST} s")
+            continue
         medians[name] = statistics.median(s["seconds"] for s in samples)
         cpu = statistics.median(s["cpu"] for s in samples)
         cells.append(f"{name} {medians[name]:6.3f} s (CPU {cpu:6.3f})")
-    if "gradir" in found:
+    if "gradir" in medians:
         cells.append(f"LLVM {statistics.median(s['llvm'] for s in found['gradir']):6.3f}")
     ratio = medians["gradir"] / medians["jax"] if len(medians) == len(LIBRARIES) else None
     if ratio is not None:
@@ -226,11 +228,25 @@ def table_line(row: FirstCall, options: argparse.Namespace) -> float | None:
     return ratio
 
 
+def samples_of(row: FirstCall, options: argparse.Namespace) -> dict[str, list[dict[str, float]]]:
+    """What processes of each library took, in turns; nothing of one that takes too long."""
+    found: dict[str, list[dict[str, float]]] = {name: [] for name in options.libraries}
+    late: set[str] = set()
+    for _ in range(options.rounds):
+        for name in [each for each in found if each not in late]:
+            try:
+                found[name].append(in_new_process(row, name))
+            except subprocess.TimeoutExpired:
+                late.add(name)
+    return {name: [] if name in late else samples for name, samples in found.items()}
+
+
 def in_new_process(row: FirstCall, library: str) -> dict[str, float]:
     command = [sys.executable, __file__, "--child", json.dumps([row.name, library])]
     # as users have it: quick code runs first
     environment = os.environ | harness.child_environment(THREADS) | {"GRADIR_TIERS": "1"}
-    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True)
+    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True,
+                          timeout=LONGEST)  # fmt: skip
     return json.loads(done.stdout.splitlines()[-1])
 
 

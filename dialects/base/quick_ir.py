@@ -136,11 +136,15 @@ def _flat(given: Sequence[Any], variadic: Sequence[bool], kind: type) -> list[An
     for each, is_many in zip(given, variadic, strict=True):
         if isinstance(each, kind):
             found.append(each)
-        elif is_many and isinstance(each, (list, tuple)):
+        elif (
+            is_many
+            and isinstance(each, (list, tuple))
+            and all([isinstance(one, kind) for one in each])
+        ):
             found += each
         else:
             return None
-    return found if all([isinstance(each, kind) for each in found]) else None
+    return found
 
 
 _init_with_segments = IRDLOperation.__init__

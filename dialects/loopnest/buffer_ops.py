@@ -30,6 +30,7 @@ from xdsl.irdl import (
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
+from gradir.dialects.base.shapes import memref_type
 from gradir.dialects.loopnest.body_ops import require_bound
 
 _index = IndexType()
@@ -125,7 +126,7 @@ class RecordsOp(IRDLOperation):
                 name: None if number is None else IntegerAttr(number, i64)
                 for name, number in numbers.items()
             },
-            result_types=[MemRefType(i8, [DYNAMIC_INDEX])],
+            result_types=[memref_type([DYNAMIC_INDEX], i8)],
         )
 
 
@@ -140,7 +141,7 @@ class RecordsAtOp(IRDLOperation):
     assembly_format = "$slot attr-dict `:` type($slot) `->` type($result)"
 
     def __init__(self, slot: SSAValue):
-        super().__init__(operands=[slot], result_types=[MemRefType(i8, [DYNAMIC_INDEX])])
+        super().__init__(operands=[slot], result_types=[memref_type([DYNAMIC_INDEX], i8)])
 
 
 @irdl_op_definition

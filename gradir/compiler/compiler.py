@@ -100,7 +100,7 @@ def emit_code(
 ) -> NativeCode:
     """The native code of a function at buffer level; with `profile` it takes its times.
 
-    From so many bytes of text on it is QUICK.
+    From `quick_bytes` of LLVM's text on it is QUICK.
     """
     with Compilation(machine.target, quick_bytes=quick_bytes) as compilation:
         program = emit_program(function, machine.target, machine.threads, profile, compilation.add)

@@ -8,19 +8,14 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from gradir.cache.memory import made_once
 from gradir.codegen.text import callback_functions as text
 from gradir.codegen.text.table import TABLE_RAISED
-from gradir.dialects.base.lazy_function import lazy_function
 from gradir.runtime import jit
+from gradir.runtime.fixed_code import fixed_object
 from gradir.runtime.threads import library_function
-
-if TYPE_CHECKING:
-    from gradir.runtime.fixed_code import fixed_object
-else:
-    fixed_object = lazy_function("gradir.runtime.fixed_code", "fixed_object")
 
 # The thread that signal handlers run on.
 _main_thread = ctypes.c_uint64(threading.main_thread().ident or 0)

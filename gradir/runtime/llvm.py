@@ -98,7 +98,7 @@ class Compilation:
         self._helpers: list[_Helper] = []
         self._waiting: deque[int] = deque()
         self.texts: list[str] = []
-        self._quick_bytes, self._tier = quick_bytes, FULL
+        self._quick_bytes, self._bytes = quick_bytes, 0
         self._done: dict[int, CompiledObject] = {}
         self._quick: set[int] = set()
         self._error: BaseException | None = None
@@ -106,9 +106,7 @@ class Compilation:
     def add(self, text: str) -> None:
         """Compile one more module."""
         self.texts.append(text)
-        self._quick_bytes -= len(text)
-        if self._quick_bytes < 0:
-            self._tier = QUICK
+        self._bytes += len(text)
         self._waiting.append(len(self.texts) - 1)
         self._helpers = [helper for helper in self._helpers if not helper.is_done.is_set()]
         if len(self._helpers) < self._most_helpers:
@@ -166,9 +164,10 @@ class Compilation:
             except IndexError:
                 return
             text = self.texts[number]
-            tier = self._tier if len(text) < LONG_TEXT else FULL
-            if tier is QUICK:
+            tier = FULL
+            if self._bytes > self._quick_bytes and len(text) < LONG_TEXT:
                 self._quick.add(number)
+                tier = QUICK
             self._done[number] = worker.compile(text, self.target, tier)
 
 

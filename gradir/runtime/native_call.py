@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -21,14 +21,9 @@ from gradir.codegen.driver import call_function as numbers
 from gradir.codegen.driver import call_text as text
 from gradir.codegen.driver.tree_call import TREE_ENTRY, tree_call
 from gradir.codegen.text.structs import Struct
-from gradir.dialects.base.lazy_function import lazy_function
 from gradir.runtime import jit
 from gradir.runtime.arrays import Array, ArraySpec
-
-if TYPE_CHECKING:
-    from gradir.runtime.fixed_code import fixed_object
-else:
-    fixed_object = lazy_function("gradir.runtime.fixed_code", "fixed_object")
+from gradir.runtime.fixed_code import fixed_object
 
 Runner = Callable[[tuple[object, ...], object], Any]
 """Takes the arguments and `out`; returns the results, False after an error, None before a run."""

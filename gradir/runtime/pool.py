@@ -10,19 +10,14 @@ from __future__ import annotations
 import ctypes
 import signal
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gradir.codegen.driver import pool as text
 from gradir.codegen.text.target import host
-from gradir.dialects.base.lazy_function import lazy_function
 from gradir.forking import compiler_lock, in_child, short_lock
 from gradir.runtime import jit
+from gradir.runtime.fixed_code import fixed_object
 from gradir.runtime.threads import MAX_THREADS, library_function
-
-if TYPE_CHECKING:
-    from gradir.runtime.fixed_code import fixed_object
-else:
-    fixed_object = lazy_function("gradir.runtime.fixed_code", "fixed_object")
 
 STACK_BYTES = 8 << 20
 """The stack of a helper, glibc's default: other C libraries have a fiftieth of it."""

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 from xdsl.context import Context
 from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, ModuleOp, i8, i64
+from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, i8, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from gradir.dialects.base.diagnostics import PassError
-from gradir.dialects.base.shapes import byte_size, element_of, is_tensor, shape_of
+from gradir.dialects.base.shapes import byte_size, element_of, is_tensor, memref_type, shape_of
 from gradir.dialects.base.traced_sizes import int_of, is_traced, of_sizes
 from gradir.dialects.loopnest.buffer_ops import WindowOp
 from gradir.dialects.loopnest.loopnest import ViewOp
@@ -91,7 +91,7 @@ def _plan_function(function: FuncOp) -> MemoryPlan:
             "addressed; give loops a policy (grad.loop), or a memory_limit",
             function,
         )
-    arena_type = MemRefType(i8, [plan.peak_bytes])
+    arena_type = memref_type([plan.peak_bytes], i8)
     arena = block.insert_arg(arena_type, 0)
     arena.name_hint = "arena"
     offsets = {b.name: b.offset for b in plan.buffers}

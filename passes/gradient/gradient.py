@@ -34,14 +34,13 @@ from gradir.passes.gradient.rule_table import structural_rules
 from gradir.passes.recompute.costs import Costs
 from gradir.passes.recompute.joint_smaller import keep_smaller
 from gradir.passes.rules.calls import differentiate_callees
+from gradir.passes.rules.custom_vjp import flatten
 from gradir.passes.shapes.specialize import waits_for_shapes
 
 if TYPE_CHECKING:
     from gradir.passes.gradient.jvp import jvp_function
-    from gradir.passes.rules.custom_vjp import flatten
 else:
     jvp_function = lazy_function("gradir.passes.gradient.jvp", "jvp_function")
-    flatten = lazy_function("gradir.passes.rules.custom_vjp", "flatten")
 
 Choice: TypeAlias = "Callable[[Derivation], Derived]"
 """Makes a derivative that recomputes the residuals it does not keep."""

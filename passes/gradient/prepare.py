@@ -8,12 +8,10 @@ effects in a stage are inlined: the stage keeps values that must not be recomput
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
-from gradir.dialects.base.lazy_function import lazy_function
 from gradir.dialects.grad.checkpoint import CheckpointOp
 from gradir.passes.analysis.call_graph import called_name, callee_of, calls_in
 from gradir.passes.cleanup.dead_code import blocks_inside_out
@@ -22,11 +20,7 @@ from gradir.passes.cleanup.inline import inline_call, inline_calls
 from gradir.passes.differentiate.program import ModuleFunctions
 from gradir.passes.gradient.spectral_functions import gives_vectors, recognize_spectral_functions
 from gradir.passes.recompute.outline_checkpoints import has_markers, outline_checkpoints
-
-if TYPE_CHECKING:
-    from gradir.passes.rules.custom_vjp import self_calling_function
-else:
-    self_calling_function = lazy_function("gradir.passes.rules.custom_vjp", "self_calling_function")
+from gradir.passes.rules.custom_vjp import self_calling_function
 
 
 def prepared(module: ModuleOp, function: str, flat: bool) -> tuple[ModuleFunctions, FuncOp]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
-from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, i8, i64
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i8, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
@@ -20,6 +20,7 @@ from gradir.codegen.text.target import MachineTarget
 from gradir.dialects.base.attribute_names import THREADS
 from gradir.dialects.base.diagnostics import PassError
 from gradir.dialects.base.lazy_function import lazy_function
+from gradir.dialects.base.shapes import memref_type
 from gradir.dialects.base.value_names import SCRATCH
 from gradir.dialects.loopnest.loopnest import ContractOp, LoopOp, NestOp
 from gradir.dialects.loopnest.rows import RowsOp
@@ -76,7 +77,7 @@ def _may_want_scratch(op: LoopOp) -> bool:
 
 def _alloc(op: Operation, size: int) -> SSAValue:
     """A new buffer of bytes before an op."""
-    alloc = alloc_of(MemRefType(i8, [size]))
+    alloc = alloc_of(memref_type([size], i8))
     alloc.memref.name_hint = SCRATCH
     insert_before(alloc, op)
     return alloc.memref

@@ -6,9 +6,9 @@ from durations import Duration, parse, slow_tests, text_of
 
 def test_written_and_read() -> None:
     """A line for a function that takes long, and for each case that does so by itself."""
-    taken = {"f.py::test_a[0]": 3.0, "f.py::test_a[1]": 0.02, "f.py::test_b": 0.01}
+    taken = {"f.py::test_a[0]": 3.0, "f.py::test_a[1]": 0.03, "f.py::test_b": 0.01}
     found = parse(text_of(taken))
-    assert found == {"f.py::test_a": Duration(3.02, 2), "f.py::test_a[0]": Duration(3.0, 1)}
+    assert found == {"f.py::test_a": Duration(3.03, 2), "f.py::test_a[0]": Duration(3.0, 1)}
     assert slow_tests(taken, found) == {"f.py::test_a[0]"}
 
 

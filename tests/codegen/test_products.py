@@ -467,3 +467,24 @@ def test_scratch_and_phases() -> None:
     assert [phase.suffix for phase in large.phases] == ["pack", "compute"]
     assert large.scratch_bytes >= 4 * 1024 * 1024
     assert prod([large.product.m, large.product.n]) * 2048 == large.product.flops
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("width", widths())
+def test_groups_have_about_as_many_panels(width: int, threads: int) -> None:
+    """A last group of one panel would be all that a thread has."""
+    target = replace(host(width), l2_bytes=1 << 20)
+    for n in (600, 1024, 2048, 4096):
+        chosen = plan_product(Case(2048, n, 2048).product(), target, threads)
+        units = -(-chosen.units // threads)
+        whole, rest = divmod(units, chosen.row_panels)
+        panels = whole * chosen.group_panels * chosen.row_panels + rest * chosen.group_panels
+        tiles = chosen.column_panels * chosen.row_panels
+        assert min(panels, tiles) <= 1.1 * tiles / threads, n
+
+
+def test_a_plan_does_not_depend_on_where_factors_begin() -> None:
+    product = Case(40, 50, 60).product()
+    moved = replace(product, lhs=replace(product.lhs, offset=7))
+    plan, other = (plan_product(each, host()) for each in (product, moved))
+    assert other.product.lhs.offset == 7 and replace(other, product=plan.product) == plan

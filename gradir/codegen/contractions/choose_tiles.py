@@ -40,9 +40,26 @@ SWEPT_STRIDE = 256  # bytes from row to row of the left operand from which on th
 L1_WAYS, L1_WAY_BYTES, L2_WAYS = 8, 4096, 16
 
 
-@lru_cache(maxsize=1024)
 def plan_product(product: Product, target: MachineTarget, threads: int = 1) -> ProductPlan:
-    """Choose everything; `threads` is how many threads will probably share the work."""
+    """Choose everything; `threads` is how many threads will probably share the work.
+
+    The plan does not depend on where operands begin in their buffers.
+    """
+    offsets = product.lhs.offset, product.rhs.offset
+    if not any(map(is_traced, offsets)) and not any(offsets):
+        return _plan_from_zero(product, target, threads)
+    found = _plan_from_zero(_with_offsets(product, 0, 0), target, threads)
+    return replace(found, product=_with_offsets(found.product, *offsets))
+
+
+def _with_offsets(c: Product, lhs: int, rhs: int) -> Product:
+    """The product of operands that begin elsewhere in their buffers."""
+    return replace(c, lhs=replace(c.lhs, offset=lhs), rhs=replace(c.rhs, offset=rhs))
+
+
+@lru_cache(maxsize=1024)
+def _plan_from_zero(product: Product, target: MachineTarget, threads: int) -> ProductPlan:
+    """The plan of a product whose operands begin where their buffers do."""
     c = _normalized(product)
     if has_sizes(c):
         return _sized_plan(c, target, threads)
@@ -205,9 +222,10 @@ def _variants(
     base = replace(base, pack_lhs=_pack_lhs(base))
     for packing in _packings(base):
         packed = _swept(replace(base, pack_rhs=packing))
-        most = _most_panels(packed)
-        groups = {1, 2, 3, 4, threads, 2 * threads, 4 * threads, panels}
-        for group_panels in dict.fromkeys(min(most, -(-panels // count)) for count in groups):
+        # groups of about as many panels, since threads have equally many units
+        least = -(-panels // _most_panels(packed))
+        counts = {1, 2, 3, 4, threads, 2 * threads, 4 * threads, panels}
+        for group_panels in dict.fromkeys(-(-panels // max(count, least)) for count in counts):
             candidate = replace(packed, group_panels=group_panels)
             yield replace(candidate, shares=threads) if candidate.share_bytes else candidate
 
@@ -324,7 +342,7 @@ def product_cost(p: ProductPlan, threads: int) -> float:
     tiles *= 1 + costs.CODE_PART * p.height * p.vectors + costs.GROUP_PART * (p.groups - 1)
     if p.pack_rhs == "none" and c.rhs.column_stride == 1 and _scatters(p):
         tiles *= 1 + costs.SCATTERED_PART
-    busy = -(-p.units // threads) / p.units
+    busy = _busiest_part(p, threads)
     moved = costs.COPY_COST if c.rhs.column_stride == 1 else costs.TRANSPOSE_COST
     pack = moved * p.packed_rhs_elements / p.lanes
     if p.pack_rhs == "shared":
@@ -334,3 +352,14 @@ def product_cost(p: ProductPlan, threads: int) -> float:
         groups = -(-prod(c.batch) * p.groups // threads)
         return tiles * busy + groups * pack / p.groups
     return tiles * busy
+
+
+def _busiest_part(p: ProductPlan, threads: int) -> float:
+    """The part of all tiles that the thread with most of them computes.
+
+    Shares have equally many units, and those of the last group of panels are smaller.
+    """
+    tiles = p.row_panels * p.column_panels
+    batches, units = divmod(-(-p.units // threads), p.groups * p.row_panels)
+    most = batches * tiles + min(units * p.group_panels, tiles)
+    return most / (prod(p.product.batch) * tiles)

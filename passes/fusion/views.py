@@ -9,20 +9,26 @@ tensors by a little arithmetic (x[:, None] - y): its elements cost less than the
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 from typing import NamedTuple
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, i64
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
+from xdsl.traits import ConstantLike
 
 from gradir.dialects.base.access import Access, Row
 from gradir.dialects.base.shapes import element_of, shape_of
 from gradir.dialects.building.body import computes
 from gradir.dialects.loopnest.loopnest import ContractOp, IndexOp, LoopOp, NestOp, scalar_type
+from gradir.passes.analysis.contraction_chains import copied_factors
 from gradir.passes.analysis.edits import erase
 from gradir.passes.fusion.products import make_once
 
+# A product reads a part of a tensor that may die in place if it is PART times larger at most.
+PART = 16
 # Results SMALL times larger than the tensors read for them are computed where they are read, if
 # they take at most MOST_SPREAD_OPS ops of one instruction each.
 SMALL, MOST_SPREAD_OPS = 16, 12
@@ -118,7 +124,7 @@ def _may_inline(op: LoopOp, k: int, one: Input, producer: NestOp, known: Produce
         # from outside of a loop or branch: not computed again inside
         return False
     if isinstance(op, ContractOp) and k < op.HIDDEN_INPUTS:
-        return _is_pure_view(producer)
+        return _reads_in_place(op, one, producer)
     if isinstance(op, ContractOp) and any(pad is not None for pad in producer.input_pads):
         return False
     if known.computes and not known.is_number:
@@ -151,16 +157,35 @@ def _spreads(op: LoopOp, producer: NestOp) -> bool:
     )
 
 
-def _is_pure_view(producer: NestOp) -> bool:
-    """The access permutes or drops dimensions: a contraction's factor may be read through it."""
+def _reads_in_place(op: ContractOp, factor: Input, producer: NestOp) -> bool:
+    """The factor of a contraction may be read through a view: one that permutes dimensions or drops
+    some, or takes a part of each."""
     access = producer.input_accesses[0] if len(producer.inputs) == 1 else None
     return (
         access is not None
         and producer.input_pads == [None]
         and producer.yielded == list(producer.body.block.args)
-        and all(row.dim is not None or not row.used for row in access.rows)
-        and all(row.constant == 0 for row in access.rows)
+        and all(not row.used or replace(row, constant=0).dim is not None for row in access.rows)
+        and (all(row.constant == 0 for row in access.rows) or _reads_part(op, factor, producer))
     )
+
+
+def _reads_part(op: ContractOp, factor: Input, producer: NestOp) -> bool:
+    """A factor may begin inside of a tensor: no factor is copied in pieces, which begin at row 0,
+    and the tensor does not live much longer for it."""
+    assert factor.access is not None
+    if copied_factors(op) or any(len(row.used) > 1 for row in factor.access.rows):
+        return False
+    [whole] = producer.inputs
+    is_large = PART * prod(producer.extents) >= prod(shape_of(whole.type))
+    return is_large or _outlives(whole, op)
+
+
+def _outlives(value: SSAValue, op: Operation) -> bool:
+    """Whether a value is in memory for as long as the block of an op runs."""
+    if isinstance(value, BlockArgument):
+        return value.block is not op.parent or isinstance(op.parent_op(), FuncOp)
+    return value.owner.parent is not op.parent or value.owner.has_trait(ConstantLike)
 
 
 def _reads_once(op: LoopOp, one: Input, producer: NestOp) -> bool:

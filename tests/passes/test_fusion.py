@@ -19,7 +19,7 @@ from xdsl.dialects.func import FuncOp
 
 import gradir
 import gradir.numpy as gnp
-from gradir import Module
+from gradir import Module, nn
 from gradir.codegen.text.target import host
 from gradir.compiler.pipeline import STAGES, Machine, run_stages
 from gradir.dialects.loopnest.loopnest import ContractOp, LoopOp
@@ -124,6 +124,22 @@ PROGRAMS = {
         f"%c = array.matmul %x, %u : {X}, {X} -> {X}",
         f"%y = array.add %c, %n : {X}",
         f"func.return %y, %n : {X}, {X}",
+    ),
+    "products of parts of one tensor, which then changes": program(
+        "%x: tensor<2x6x4xf32>, %w: tensor<4x3xf32>",
+        "tensor<3x3xf32>, tensor<6x6xf32>, tensor<2x6x4xf32>",
+        "%t = array.tanh %x : tensor<2x6x4xf32>",
+        "%p = array.slice %t {start = [1, 3, 0], stop = [2, 6, 4]}"
+        " : tensor<2x6x4xf32> -> tensor<1x3x4xf32>",
+        "%q = array.reshape %p : tensor<1x3x4xf32> -> tensor<3x4xf32>",
+        "%a = array.matmul %q, %w : tensor<3x4xf32>, tensor<4x3xf32> -> tensor<3x3xf32>",
+        "%r = array.slice %t {start = [0, 0, 1], stop = [1, 6, 4]}"
+        " : tensor<2x6x4xf32> -> tensor<1x6x3xf32>",
+        "%s = array.reshape %r : tensor<1x6x3xf32> -> tensor<6x3xf32>",
+        "%u = array.permute_dims %s {axes = [1, 0]} : tensor<6x3xf32> -> tensor<3x6xf32>",
+        "%b = array.matmul %s, %u : tensor<6x3xf32>, tensor<3x6xf32> -> tensor<6x6xf32>",
+        "%y = array.negative %t : tensor<2x6x4xf32>",
+        "func.return %a, %b, %y : tensor<3x3xf32>, tensor<6x6xf32>, tensor<2x6x4xf32>",
     ),
     "an epilogue that reads a factor": program(
         "%x: tensor<1x1xf32>, %w: tensor<1x1xf32>",
@@ -436,6 +452,50 @@ def test_what_spreads_small_tensors_has_no_memory() -> None:
     arrays.append(np.linspace(1, 0, 300, dtype=np.float32).reshape(1, 100, 3))
     for got, want in zip(fn(*arrays), gradir.interpret(module, "f_grad", *arrays), strict=True):
         np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("source", "rows", "is_in_place"),
+    [("x", 1, True), ("t", 16, True), ("t", 2, True), ("t", 1, False)],
+)
+def test_a_small_part_of_a_tensor_that_may_die_is_copied(
+    source: str, rows: int, is_in_place: bool
+) -> None:
+    """For a product; the tensor would live until then. An argument lives anyway."""
+    part = f"tensor<{rows}x4xf32>"
+    module = gradir.parse(
+        program(
+            "%x: tensor<32x4xf32>, %w: tensor<4x5xf32>",
+            f"tensor<{rows}x5xf32>, tensor<f32>",
+            "%t = array.tanh %x : tensor<32x4xf32>",
+            f"%p = array.slice %{source} {{start = [{32 - rows}, 0], stop = [32, 4]}}"
+            f" : tensor<32x4xf32> -> {part}",
+            f"%y = array.matmul %p, %w : {part}, tensor<4x5xf32> -> tensor<{rows}x5xf32>",
+            "%s = array.sum %t : tensor<32x4xf32> -> tensor<f32>",
+            f"func.return %y, %s : tensor<{rows}x5xf32>, tensor<f32>",
+        )
+    )
+    [contraction] = [op for op in loops(module) if isinstance(op, ContractOp)]
+    access = contraction.input_accesses[0]
+    assert access is not None
+    assert any(row.constant for row in access.rows) == is_in_place
+
+
+def test_a_part_of_a_padded_product_is_copied() -> None:
+    """In place of it the padded image would be copied as a whole, once for each place of a kernel;
+    here it is copied for one image after the other."""
+
+    def loss(x: gradir.Array, y: gradir.Array, w: gradir.Array) -> gradir.Array:
+        both = gnp.concatenate([nn.conv2d(x, w, padding=1), nn.conv2d(y, w, padding=1)])
+        return gnp.sum(gnp.tanh(both) ** 2)
+
+    random = np.random.default_rng(0)
+    x, y = (random.normal(size=(32, 16, 16, 16)).astype(np.float32) for _ in range(2))
+    w = random.normal(size=(1, 16, 3, 3)).astype(np.float32)
+    gradient = gradir.jit(gradir.grad(loss, argnums=2), threads=1)
+    gradient(x, y, w)
+    plan = gradient.compiled(x, y, w).executable.plan
+    assert plan is not None and plan.peak_bytes < 2 * x.nbytes
 
 
 ROUNDED = """func.func @f(%x: tensor<4xf16>) -> tensor<4xf32> {

@@ -38,6 +38,14 @@ func.func @factors(%x: tensor<3x4xf32>, %w: tensor<5x3xf32>) -> tensor<4x5xf32> 
   %y = array.matmul %t, %u : tensor<4x3xf32>, tensor<3x5xf32> -> tensor<4x5xf32>
   func.return %y : tensor<4x5xf32>
 }
+// Of a part of a tensor, a product reads the tensor itself.
+func.func @part(%x: tensor<8x3xf32>, %w: tensor<4x3x5xf32>) -> tensor<4x5xf32> {
+  %p = array.slice %x {start = [4, 0], stop = [8, 3]} : tensor<8x3xf32> -> tensor<4x3xf32>
+  %q = array.slice %w {start = [2, 0, 0], stop = [3, 3, 5]} : tensor<4x3x5xf32> -> tensor<1x3x5xf32>
+  %r = array.reshape %q : tensor<1x3x5xf32> -> tensor<3x5xf32>
+  %y = array.matmul %p, %r : tensor<4x3xf32>, tensor<3x5xf32> -> tensor<4x5xf32>
+  func.return %y : tensor<4x5xf32>
+}
 
 //      CHECK: func.func @epilogue(%x: tensor<4x3xf32>, %w: tensor<5x3xf32>, %b: tensor<5xf32>) -> tensor<4x5xf32> {
 // CHECK-NEXT:   %y = loopnest.contract [4, 5, 3] (%x[d0, d2] : tensor<4x3xf32>, %w[d1, d2] : tensor<5x3xf32>, %0 = %b[d1] : tensor<5xf32>) acc %1: f32 -> ([d0, d1] : tensor<4x5xf32>) {
@@ -77,6 +85,12 @@ func.func @factors(%x: tensor<3x4xf32>, %w: tensor<5x3xf32>) -> tensor<4x5xf32> 
 // CHECK-NEXT:     loopnest.yield %1 : f32
 // CHECK-NEXT:   }
 // CHECK-NEXT:   %y = loopnest.contract [4, 5, 3] (%x[d2, d0] : tensor<3x4xf32>, %u[d2, d1] : tensor<3x5xf32>) acc %0: f32 -> ([d0, d1] : tensor<4x5xf32>) {
+// CHECK-NEXT:     loopnest.yield %0 : f32
+// CHECK-NEXT:   }
+// CHECK-NEXT:   func.return %y : tensor<4x5xf32>
+// CHECK-NEXT: }
+//      CHECK: func.func @part(%x: tensor<8x3xf32>, %w: tensor<4x3x5xf32>) -> tensor<4x5xf32> {
+// CHECK-NEXT:   %y = loopnest.contract [4, 5, 3] (%x[d0 + 4, d2] : tensor<8x3xf32>, %w[2, d2, d1] : tensor<4x3x5xf32>) acc %0: f32 -> ([d0, d1] : tensor<4x5xf32>) {
 // CHECK-NEXT:     loopnest.yield %0 : f32
 // CHECK-NEXT:   }
 // CHECK-NEXT:   func.return %y : tensor<4x5xf32>

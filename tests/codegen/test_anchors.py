@@ -87,6 +87,37 @@ func.func @f(%x: tensor<8xf64>) -> tensor<24xf64> {
         np.testing.assert_array_equal(function(x, out=np.full(24, np.nan))[0], expected)
 
 
+SUM = """  %y{after} = loopnest.nest [16, 8] (%u{n} = %x[d0, d1] : tensor<16x8x{element}>)
+      -> (add [d0 + {first}] init %y{n} : tensor<48x{element}>) {{
+    %v{n} = {body}
+    loopnest.yield %v{n} : f32
+  }}"""
+
+
+@pytest.mark.parametrize(
+    ("element", "body", "factor", "count"),
+    [
+        ("f32", "arith.addf %u{n}, %u{n} : f32", 2, 1),
+        # numbers that are summed in a wider type are converted all, so these outputs stay
+        ("f16", "arith.extf %u{n} : f16 to f32", 1, 3),
+    ],
+)
+def test_sums_into_parts(element: str, body: str, factor: int, count: int) -> None:
+    sums = (
+        SUM.format(n=n, after=n + 1, first=16 * n, element=element, body=body.format(n=n))
+        for n in range(3)
+    )
+    type_ = f"tensor<48x{element}>"
+    text = f"func.func @f(%x: tensor<16x8x{element}>, %y0: {type_}) -> {type_} {{\n"
+    text += "\n".join([*sums, f"  return %y3 : {type_}", "}"])
+    x = np.arange(128).reshape(16, 8).astype({"f32": np.float32, "f16": np.float16}[element])
+    y = np.arange(48).astype(x.dtype)
+    kernels, function = compiled(text)
+    total = factor * x.astype(np.float32).sum(1)
+    np.testing.assert_array_equal(function(x, y)[0], (y + np.tile(total, 3)).astype(x.dtype))
+    assert kernels == count + 1  # and the copy of %y0
+
+
 def test_a_product_whose_plan_would_change_stays() -> None:
     """The convolution of what begins at row 2 runs in steps, one from row 0 on in chunks."""
     import gradir.nn as nn

@@ -25,10 +25,10 @@ def anchored(op: LoopOp, places: Sequence[Hashable]) -> tuple[LoopOp, tuple[int,
 
     `places` has the place of each operand's buffer. Operands in one place are moved alike or not at
     all: code tells their elements apart by the subscripts. Padded reads stay, whose subscripts are
-    compared with bounds, and so do outputs whose whole buffer the op fills first.
+    compared with bounds, and so do outputs whose whole buffer the op fills or converts first.
     """
     accesses: list[Access | None] = [*op.input_accesses, *op.output_accesses]
-    updated = {k for k in op.starting_outputs if op.output_combiners[k] == "none"}
+    updated = {k for k in op.starting_outputs if _is_summed_in_place(op, k)}
     may_move = [pad is None for pad in op.input_pads]
     may_move += [k in updated for k in range(len(op.outputs))]
     # at buffer level no operand stands between the inputs and the outputs; scratch is the last
@@ -48,6 +48,13 @@ def anchored(op: LoopOp, places: Sequence[Hashable]) -> tuple[LoopOp, tuple[int,
     made.set_accesses(begun[: len(op.inputs)], cast(list[Access], begun[len(op.inputs) :]))
     rest = (0,) * (len(op.operands) - len(distances))
     return made, (*distances, *rest)
+
+
+def _is_summed_in_place(op: LoopOp, number: int) -> bool:
+    """Whether an output that starts from its buffer's contents is only touched where the op writes:
+    numbers that are summed in a wider type are converted all, before and after."""
+    element = element_of(op.output_types[number])
+    return op.output_combiners[number] == "none" or op.yielded[number].type == element
 
 
 def _distance(type_: Attribute, access: Access | None) -> int:

@@ -7,7 +7,7 @@ scratch; the number is written on it, and code generation reads it there.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i8, i64
@@ -50,22 +50,26 @@ def allocate_scratch(module: ModuleOp, target: MachineTarget, threads: int) -> N
                 function,
             )
         check_on_buffers(function, "gradir-allocate-scratch")
-    # of equal nests, one is planned
     sizes: dict[Hashable, int] = {}
+
+    def size_once(op: RowsOp | NestOp, plan: Callable[[], int]) -> int:
+        """The bytes that an op wants; of equal ops one is planned."""
+        key = kernel_key(op, op.operands)
+        if key not in sizes:
+            sizes[key] = plan()
+        return sizes[key]
+
     for op in list(module.walk()):
         if isinstance(op, RowsOp):
             op.attributes[THREADS] = IntegerAttr(threads, i64)
             # of its blocks and sums; its nests have none
-            if size := rows_scratch_bytes(op, target, threads):
+            if size := size_once(op, lambda op=op: rows_scratch_bytes(op, target, threads)):
                 op.take_scratch(_alloc(op, size))
         elif isinstance(op, ContractOp) and _may_want_scratch(op):
             op.attributes[THREADS] = IntegerAttr(threads, i64)
             _attach(op, contract_scratch_bytes(op, target, threads))
         elif isinstance(op, NestOp) and _may_want_scratch(op):
-            key = kernel_key(op, op.operands)
-            if key not in sizes:
-                sizes[key] = nest_scratch_bytes(op, target)
-            _attach(op, sizes[key])
+            _attach(op, size_once(op, lambda op=op: nest_scratch_bytes(op, target)))
 
 
 def _may_want_scratch(op: LoopOp) -> bool:

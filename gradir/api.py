@@ -496,8 +496,8 @@ def compile(
     `fn.llvm_ir` and `fn.asm` show the code. Raises PassError or CompileError; PassError also for a
     module from text that could read or write outside of its tensors, see `parse`.
 
-    Short programs run quickly compiled code first, until better code with the same bits is there.
-    With `wait` (or GRADIR_TIERS=0) all code is compiled well before it runs.
+    Kernels with short runs have quickly compiled code first, until better code with the same bits
+    is there. With `wait` (or GRADIR_TIERS=0) all code is compiled well before it runs.
 
     The callable pickles as these four arguments, and is compiled again by unpickling.
     """

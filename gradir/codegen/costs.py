@@ -57,10 +57,12 @@ PHASE_COST, PROGRAM_COST = 2500.0, 6000.0
 # is longer by far (driver/pool.py). Estimate.
 EVEN_COST = 50_000.0
 
-# A run by byte of text, up to which a program runs quickly compiled code first: for a byte LLVM
-# takes 650 less, and a run takes two to five times as long (14 programs, AMD EPYC, 2026-11-30). And
-# the longest such run of all, since some are made before the better code is there.
-QUICK_COST, MOST_QUICK_COST = 200.0, 3e8
+# All runs of a kernel by byte of its text, up to which quickly compiled code runs first: for a byte
+# LLVM takes 650 less, a run two to five times as long. From 100 to 200 first calls of networks are
+# equally long (7 programs, AMD EPYC, 2026-12-01).
+QUICK_COST = 120.0
+# A driver's call of a kernel. Estimate.
+CALL_COST = 20.0
 
 # The phases of a contraction: to pack a byte, to multiply and add a vector, to load a vector of the
 # right factor (once for each tile of rows), to load it out of squares that are transposed. Measured

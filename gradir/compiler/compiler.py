@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from xdsl.dialects.builtin import DenseArrayBase, ModuleOp
 from xdsl.dialects.func import FuncOp
 
-from gradir.codegen.costs import MOST_QUICK_COST, QUICK_COST
-from gradir.codegen.driver.costs import run_cost
 from gradir.codegen.driver.program import emit_program
 from gradir.codegen.text.target import MachineTarget, host
 from gradir.compiler.pipeline import Machine, Plans, run_stages
@@ -75,19 +72,12 @@ def native_code(
 ) -> NativeCode:
     """The native code of one function; uses up the module. `stages` runs all stages.
 
-    With `may_be_quick` it is compiled quickly, if that pays (`tiers.py`).
+    With `may_be_quick` the parts for which that pays are compiled quickly first (`tiers.py`).
     """
     isolated = isolate_function(module, function)
     layouts = slices_layout(isolated), complex_layout(isolated)
     compiled, plan = _placed(module, function, machine, stages)
-    quick_bytes = _quick_bytes(compiled) if may_be_quick else math.inf
-    return emit_code(compiled, machine, plan, layouts, profile, quick_bytes)
-
-
-def _quick_bytes(function: FuncOp) -> float:
-    """The bytes of text from which on a function at buffer level is compiled quickly first."""
-    nanoseconds = run_cost(function)
-    return nanoseconds / QUICK_COST if nanoseconds <= MOST_QUICK_COST else math.inf
+    return emit_code(compiled, machine, plan, layouts, profile, may_be_quick)
 
 
 def emit_code(
@@ -96,14 +86,13 @@ def emit_code(
     plan: MemoryPlan | None = None,
     layouts: Layouts = (None, None),
     profile: bool = False,
-    quick_bytes: float = math.inf,
+    may_be_quick: bool = False,
 ) -> NativeCode:
-    """The native code of a function at buffer level; with `profile` it takes its times.
-
-    From `quick_bytes` of LLVM's text on it is QUICK.
-    """
-    with Compilation(machine.target, quick_bytes=quick_bytes) as compilation:
-        program = emit_program(function, machine.target, machine.threads, profile, compilation.add)
+    """The native code of a function at buffer level; with `profile` it takes its times."""
+    with Compilation(machine.target) as compilation:
+        program = emit_program(
+            *(function, machine.target, machine.threads, profile, compilation.add, may_be_quick)
+        )
         objects = compilation.finish()
     found = function.attributes.get(READ_RESULTS)
     is_read = isinstance(found, DenseArrayBase)

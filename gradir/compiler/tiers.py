@@ -3,7 +3,7 @@
 LLVM's quick code has the same operations in the same order, so the same bits; it is there in a
 fifth of the time and takes up to five times as long to run. A thread in the background compiles the
 modules again (`runtime/background.py`), and puts the better code in the place of the first, also on
-disk. Programs that run for long get the better code at once. GRADIR_TIERS=0 turns this off.
+disk. Kernels that run for long have it at once. GRADIR_TIERS=0 turns this off.
 """
 
 from __future__ import annotations

@@ -7,7 +7,6 @@ runs without the GIL: while Python writes the next module, a helper thread compi
 
 from __future__ import annotations
 
-import math
 import threading
 import time
 from collections import deque
@@ -85,28 +84,25 @@ def assembly(text: str, target: MachineTarget) -> str:
 class Compilation:
     """The object files of one program, whose modules are compiled as they are added.
 
-    Code is FULL until the modules have more than `quick_bytes` of text, and QUICK from there on.
     Helper threads begin at once; the thread that calls `finish` takes part. Used in a `with`
     statement: at its end no thread compiles any more.
     """
 
-    def __init__(
-        self, target: MachineTarget, helpers: int | None = None, quick_bytes: float = math.inf
-    ):
+    def __init__(self, target: MachineTarget, helpers: int | None = None):
         self.target = target
         self._most_helpers = thread_count(None) - 1 if helpers is None else helpers
         self._helpers: list[_Helper] = []
         self._waiting: deque[int] = deque()
         self.texts: list[str] = []
-        self._quick_bytes, self._bytes = quick_bytes, 0
         self._done: dict[int, CompiledObject] = {}
         self._quick: set[int] = set()
         self._error: BaseException | None = None
 
-    def add(self, text: str) -> None:
-        """Compile one more module."""
+    def add(self, text: str, is_quick: bool = False) -> None:
+        """Compile one more module, quickly or well."""
+        if is_quick and len(text) < LONG_TEXT:
+            self._quick.add(len(self.texts))
         self.texts.append(text)
-        self._bytes += len(text)
         self._waiting.append(len(self.texts) - 1)
         self._helpers = [helper for helper in self._helpers if not helper.is_done.is_set()]
         if len(self._helpers) < self._most_helpers:
@@ -163,12 +159,8 @@ class Compilation:
                 number = self._waiting.popleft()
             except IndexError:
                 return
-            text = self.texts[number]
-            tier = FULL
-            if self._bytes > self._quick_bytes and len(text) < LONG_TEXT:
-                self._quick.add(number)
-                tier = QUICK
-            self._done[number] = worker.compile(text, self.target, tier)
+            tier = QUICK if number in self._quick else FULL
+            self._done[number] = worker.compile(self.texts[number], self.target, tier)
 
 
 # How often a wait looks whether this is the child of a fork.

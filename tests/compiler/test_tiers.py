@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -21,6 +22,7 @@ from gradir.cache.folder import FOLDER_VARIABLE
 from gradir.compiler import compiler, tiers
 from gradir.errors import ArgumentError, CompileError
 from gradir.runtime import background
+from gradir.runtime.native_code import unpacked_text
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -136,7 +138,15 @@ def test_setting(monkeypatch: pytest.MonkeyPatch, waiting: list[tiers.Improvemen
     assert len(waiting) == 1
 
 
-def test_long_programs_run_good_code_at_once(waiting: list[tiers.Improvement]) -> None:
+def quick_kernels(improvement: tiers.Improvement) -> set[str]:
+    """The kernels, by their names, whose code is quick, and the driver."""
+    texts = [unpacked_text(module) for module in improvement._code.modules if module]
+    return set(re.findall(r"^define void @(\w+)\b", "\n".join(texts), re.MULTILINE))
+
+
+def test_kernels_that_run_for_long_are_compiled_well_at_once(
+    waiting: list[tiers.Improvement],
+) -> None:
     """By their estimated cost; a loop whose trips are data may take long."""
 
     def newton(x: gradir.Array) -> gradir.Array:
@@ -145,27 +155,32 @@ def test_long_programs_run_good_code_at_once(waiting: list[tiers.Improvement]) -
 
         return gradir.while_loop(lambda x: gnp.sum(x) > 0.0, step, x)
 
-    gradir.compile(gradir.trace(newton, np.zeros((64, 64))), "newton")
-    gradir.compile(gradir.trace(lambda x: x @ x, np.zeros((4000, 4000))), "main")
-    assert not waiting
-    gradir.compile(gradir.trace(newton, np.zeros((4, 4))), "newton")
-    assert len(waiting) == 1
+    def products(function: Any, size: int) -> set[str]:
+        """The products that are compiled quickly first."""
+        name = "newton" if function is newton else "main"
+        gradir.compile(gradir.trace(function, np.zeros((size, size))), name)
+        return {name for name in quick_kernels(waiting[-1]) if name.startswith("contract")}
+
+    assert not products(newton, 64) and not products(lambda x: x @ x, 4000)
+    assert products(newton, 4) and products(lambda x: x @ x, 8)
 
 
-def test_a_long_run_needs_much_text_for_quick_code(
+def test_only_quick_modules_are_compiled_again(
     monkeypatch: pytest.MonkeyPatch, waiting: list[tiers.Improvement]
 ) -> None:
-    """The first modules are compiled well, and not again."""
-    wide = gradir.jit(
-        gradir.grad(lambda x: gnp.sum(gnp.tanh(x @ x.T) @ gnp.exp(x) * gnp.cumsum(x, axis=0)))
-    )
-    x = np.linspace(-1, 1, 130 * 120).reshape(130, 120)
-    monkeypatch.setattr(compiler, "_quick_bytes", lambda function: 60_000)
-    quick = wide.compiled(x).executable
-    results = wide(x)
+    """The kernels of long runs stay as they are."""
+
+    def loss(x: gradir.Array, y: gradir.Array) -> gradir.Array:
+        return gnp.sum(gnp.tanh(x @ x.T) @ gnp.exp(x)) + gnp.sum(gnp.cumsum(y, axis=0) * y)
+
+    both = gradir.jit(gradir.grad(loss, argnums=(0, 1)))
+    x, y = (np.linspace(-1, 1, n * 100).reshape(n, 100) for n in (2000, 3))
+    results = both(x, y)
     [improvement] = waiting
+    quick = both.compiled(x, y).executable
     modules = improvement._code.modules
-    assert len(modules) >= 2 and not modules[0] and modules[-1]
+    kernels = {kernel.name for kernel in quick.program.kernels}
+    assert b"" in modules and kernels & quick_kernels(improvement) not in (set(), kernels)
     compile_object, texts = tiers.compile_object, list[str]()
 
     def compile_noted(text: str, *given: Any) -> Any:
@@ -175,7 +190,7 @@ def test_a_long_run_needs_much_text_for_quick_code(
     monkeypatch.setattr(tiers, "compile_object", compile_noted)
     quick.wait_for_code()
     assert len(texts) == len([module for module in modules if module])
-    assert bits(wide(x)) == bits(results)
+    assert bits(both(x, y)) == bits(results)
 
 
 def test_profiles_are_of_the_better_code(waiting: list[tiers.Improvement]) -> None:

@@ -43,19 +43,19 @@ def test_objects_are_those_of_single_modules(count: int) -> None:
     assert not helpers()
 
 
-def test_code_is_quick_from_many_bytes_on() -> None:
+@pytest.mark.parametrize("count", [0, 2])
+def test_each_module_has_its_tier(count: int) -> None:
+    """But none of a very long one is quick, whose values would take too much of the stack."""
     texts = [text_of(k) for k in range(4)]
-    size = len(texts[0]) + len(texts[1])
-    with Compilation(host(), 0, quick_bytes=size) as compilation:
-        for text in texts:
-            compilation.add(text)
-            if text is texts[1]:
-                compilation._work()
+    texts[3] += ";" + llvm.LONG_TEXT * " "
+    with Compilation(host(), count) as compilation:
+        for text, is_quick in zip(texts, (False, True, True, True), strict=True):
+            compilation.add(text, is_quick)
         found = compilation.finish()
-    tiers = (FULL, FULL, QUICK, QUICK)
+    tiers = (FULL, QUICK, QUICK, FULL)
     wanted = [compile_object(text, host(), t).data for text, t in zip(texts, tiers, strict=True)]
     assert [o.data for o in found] == wanted
-    assert compilation.quick_texts == ("", "", *texts[2:])
+    assert compilation.quick_texts == ("", *texts[1:3], "")
 
 
 @pytest.mark.parametrize("count", [0, 2])

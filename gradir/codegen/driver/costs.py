@@ -1,26 +1,21 @@
-"""The costs of the ops of a driver, so that its loops poll in time; and of a whole run, before it
-is written."""
+"""The costs of the ops of a driver: so that its loops poll in time, and of all its own work."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import prod
 
 from xdsl.dialects import memref
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
 from gradir.codegen.bodies.op_table import OPS, number_cost
-from gradir.codegen.costs import FUEL, MOST_UNKNOWN_TRIPS, POLLING_KERNEL_COST
-from gradir.codegen.programs.cost import program_cost
+from gradir.codegen.costs import CALL_COST, FUEL, MOST_UNKNOWN_TRIPS, POLLING_KERNEL_COST
 from gradir.codegen.text.kernel import Kernel
 from gradir.codegen.text.loop_costs import BlockCosts, LoopCosts
 from gradir.dialects.base.traced_sizes import cost_of
-from gradir.dialects.loopnest.forall import ForallOp
 from gradir.dialects.loopnest.host_invoke import HostInvokeOp
 from gradir.dialects.loopnest.loopnest import KernelOp
 from gradir.passes.analysis.region_flow import trips
-from gradir.passes.recompute.costs import kernel_cost
 
 # Other ops of a driver are free.
 _COUNTED = {*OPS, memref.LoadOp, memref.StoreOp}
@@ -41,18 +36,18 @@ def driver_costs(kernel_of: Callable[[KernelOp], Kernel]) -> LoopCosts:
     return LoopCosts(cost_of, trips)
 
 
-def run_cost(function: FuncOp) -> float:
-    """The nanoseconds of a run of a function at buffer level on one thread.
-
-    It is for a choice before any code is written. Loops whose trips nobody knows count as long.
-    """
-    block = BlockCosts(_estimate, lambda loop: trips(loop) or MOST_UNKNOWN_TRIPS)
-    return block.block(function.body.block)
+def driver_cost(function: FuncOp) -> float:
+    """The nanoseconds of a run of a function's driver, without kernels and host calls."""
+    return BlockCosts(_own_cost, trips_or_many).block(function.body.block)
 
 
-def _estimate(op: Operation) -> float:
-    if isinstance(op, ForallOp):
-        return cost_of(prod(op.extents) * program_cost(op))
+def trips_or_many(op: Operation) -> float:
+    """How often the blocks of control flow run in this call; many times where nobody knows."""
+    known = trips(op)
+    return MOST_UNKNOWN_TRIPS if known is None else cost_of(known)
+
+
+def _own_cost(op: Operation) -> float:
     if isinstance(op, KernelOp):
-        return 1e9 * kernel_cost(op).seconds
+        return CALL_COST
     return number_cost(op) if type(op) in _COUNTED else 0.0

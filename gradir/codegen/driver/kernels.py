@@ -10,6 +10,7 @@ from xdsl.ir import Block
 
 from gradir.codegen.driver.anchors import anchored
 from gradir.codegen.driver.buffers import BufferTable
+from gradir.codegen.driver.costs import trips_or_many
 from gradir.codegen.driver.modules import ModuleWriter
 from gradir.codegen.driver.report import KernelReport, PhaseReport
 from gradir.codegen.driver.threads import SharedWork
@@ -18,6 +19,7 @@ from gradir.codegen.nests.kernel import emit_nest
 from gradir.codegen.text.kernel import ERROR_RECORD_BYTES, Kernel, KernelPhase
 from gradir.codegen.text.target import MachineTarget
 from gradir.dialects.base.lazy_function import lazy_function
+from gradir.dialects.base.traced_sizes import cost_of
 from gradir.dialects.loopnest.forall import ForallOp
 from gradir.dialects.loopnest.loopnest import ContractOp, KernelOp, LoopOp, NestOp
 from gradir.dialects.loopnest.rows import RowsOp
@@ -66,6 +68,9 @@ class KernelCache:
         self.messages: list[str] = []
         self.records: list[tuple[int, int]] = []
         self._kernels: dict[Hashable, EmittedKernel] = {}
+        # by kernel, how often it runs; by loop op, its kernel, and the op that this is written of
+        self._runs: dict[Hashable, float] = {}
+        self._keys: dict[KernelOp, tuple[Hashable, KernelOp]] = {}
         # an op is asked for twice: for the costs of its phases, and for their calls
         self._of_ops: dict[KernelOp, EmittedKernel] = {}
         # by loop op, the bytes between the begin of each operand and where its kernel begins
@@ -75,6 +80,19 @@ class KernelCache:
     def all(self) -> list[EmittedKernel]:
         return list(self._kernels.values())
 
+    def find_kernels(self, block: Block, executions: float = 1.0) -> None:
+        """Find the kernel of each loop op in a block and its regions, and count its runs.
+
+        None is written before all are found: how often one runs decides on its tier.
+        """
+        for op in block.ops:
+            if isinstance(op, KernelOp):
+                key, _ = self._keys[op] = self._key_of(op)
+                self._runs[key] = self._runs.get(key, 0.0) + executions
+            elif is_control_flow(op):
+                for inner in blocks_of(op):
+                    self.find_kernels(inner, executions * trips_or_many(op))
+
     def emitted(self, op: KernelOp) -> EmittedKernel:
         """The kernel of `op`, which is written to the module if no equal op was before."""
         known = self._of_ops.get(op)
@@ -83,16 +101,20 @@ class KernelCache:
         return known
 
     def _new_or_equal(self, op: KernelOp) -> EmittedKernel:
-        places = [self.buffers[operand].place for operand in op.operands]
-        kernel_op = self._moved(op, places) if isinstance(op, LoopOp) else op
-        key = kernel_key(kernel_op, places)
+        key, kernel_op = self._keys.pop(op)
         known = self._kernels.get(key)
         if known is None:
             name = f"{op.name.partition('.')[2]}_{len(self._kernels)}"
-            known = self._kernels[key] = self._write(kernel_op, name)
+            known = self._kernels[key] = self._write(kernel_op, name, self._runs[key])
         if kernel_op is not op:
             kernel_op.erase()
         return known
+
+    def _key_of(self, op: KernelOp) -> tuple[Hashable, KernelOp]:
+        """What the kernel of `op` shares with equal ones, and the op that it is written of."""
+        places = [self.buffers[operand].place for operand in op.operands]
+        kernel_op = self._moved(op, places) if isinstance(op, LoopOp) else op
+        return kernel_key(kernel_op, places), kernel_op
 
     def _moved(self, op: LoopOp, places: Sequence[Hashable]) -> LoopOp:
         """The op with accesses that begin at 0, or itself where it would be planned otherwise."""
@@ -112,9 +134,9 @@ class KernelCache:
         wanted = [contract_scratch_bytes(each, self.target, threads) for each in (op, moved)]
         return wanted[0] == wanted[1]
 
-    def _write(self, op: KernelOp, name: str) -> EmittedKernel:
+    def _write(self, op: KernelOp, name: str, runs: float) -> EmittedKernel:
         kernel = self._emit(op, name)
-        self.modules.add_kernel(kernel)
+        self.modules.add_kernel(kernel, runs * sum(cost_of(p.cost) for p in kernel.phases))
         phases = [PhaseReport(p.items, p.cost, self.work.is_shared(p)) for p in kernel.phases]
         report = KernelReport(name, op.name, tuple(phases))
         return EmittedKernel(kernel, self._error_record(kernel), report)

@@ -12,7 +12,7 @@ no work thread 0 runs it alone, and then no thread waits inside.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from gradir.codegen.driver.attributes import graph_of, parameters_of, tapes_of
 from gradir.codegen.driver.buffers import BufferTable
-from gradir.codegen.driver.costs import driver_costs
+from gradir.codegen.driver.costs import driver_cost, driver_costs
 from gradir.codegen.driver.entry import entry_function
 from gradir.codegen.driver.growing_memory import (
     grow_function,
@@ -29,7 +29,7 @@ from gradir.codegen.driver.growing_memory import (
 )
 from gradir.codegen.driver.kernels import KernelCache
 from gradir.codegen.driver.loop_blocks import LoopBlocks
-from gradir.codegen.driver.modules import ModuleWriter
+from gradir.codegen.driver.modules import HandOut, ModuleWriter
 from gradir.codegen.driver.parts import LONG_LIST, DriverParts
 from gradir.codegen.driver.report import (
     CompiledProgram,
@@ -84,14 +84,17 @@ def emit_program(
     target: MachineTarget,
     threads: int,
     profile: bool = False,
-    hand_out: Callable[[str], object] = str,
+    hand_out: HandOut = lambda text, is_quick: None,
+    may_be_quick: bool = False,
 ) -> CompiledProgram:
     """`function` in LLVM text, for at most `threads` threads.
 
     With `profile` the driver takes the time of its parts. `hand_out` is given the modules for LLVM
-    one by one, the first of them while others are written.
+    one by one, the first of them while others are written; if they `may_be_quick`, code with short
+    runs is in modules that are to be compiled quickly first.
     """
-    driver = _Driver(function, target, ModuleWriter(target, hand_out), threads, profile)
+    modules = ModuleWriter(target, hand_out, may_be_quick)
+    driver = _Driver(function, target, modules, threads, profile)
     driver.function_block()
     return driver.program()
 
@@ -144,6 +147,7 @@ class _Driver:
     def function_block(self) -> None:
         block = self.function.body.block
         self.declare(block)
+        self.kernels.find_kernels(block)
         phases = list(self.kernels.phases(block))
         if self.sizes is not None and self.work.threads > 1:
             self.work.hold_cost(sum(phase.cost for phase, _ in phases))
@@ -413,8 +417,8 @@ class _Driver:
         entry = entry_function(
             self.target, self.kernels.records, ends, is_parallel, self.work.can_stop
         )
-        self.modules.add([*parts, entry], self.text.needs.functions)
-        return self.modules.finish()
+        cost = driver_cost(self.function)
+        return self.modules.finish([*parts, entry], self.text.needs.functions, cost)
 
     def driver_text(self) -> str:
         """`@gradir_driver`, which every thread runs."""

@@ -183,9 +183,10 @@ def _reads_part(op: ContractOp, factor: Input, producer: NestOp) -> bool:
 
 def _outlives(value: SSAValue, op: Operation) -> bool:
     """Whether a value is in memory for as long as the block of an op runs."""
-    if isinstance(value, BlockArgument):
-        return value.block is not op.parent or isinstance(op.parent_op(), FuncOp)
-    return value.owner.parent is not op.parent or value.owner.has_trait(ConstantLike)
+    owner = value.owner
+    if isinstance(owner, Block):
+        return owner is not op.parent or isinstance(op.parent_op(), FuncOp)
+    return owner.parent is not op.parent or owner.has_trait(ConstantLike)
 
 
 def _reads_once(op: LoopOp, one: Input, producer: NestOp) -> bool:

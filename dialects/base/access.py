@@ -9,7 +9,7 @@ Every pass asks the same few accesses the same questions thousands of times: ans
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 from xdsl.ir.affine import (
@@ -102,6 +102,13 @@ class Access:
     @cached_property
     def used(self) -> frozenset[int]:
         return frozenset(d for row in self.rows for d in row.used)
+
+    @cached_property
+    def at_zero(self) -> Access:
+        """The access with no constants: of a part of a tensor, as if the tensor began there."""
+        if all(row.constant == 0 for row in self.rows):
+            return self
+        return replace(self, rows=tuple(replace(row, constant=0) for row in self.rows))
 
     def compose(self, inner: Access) -> Access:
         """self after inner: `inner` gives a value for each dimension of `self`."""

@@ -295,6 +295,11 @@ class LoopOp(IRDLOperation, ABC):
         assert last is not None
         return list(last.operands)
 
+    def is_stored_as_yielded(self, number: int) -> bool:
+        """Whether an output holds the numbers that the body yields: wider ones are rounded."""
+        element = cast(ShapedType, self.output_types[number]).element_type
+        return self.yielded[number].type == scalar_type(element)
+
     # Verification.
 
     def verify_(self) -> None:

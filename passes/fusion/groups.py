@@ -23,7 +23,6 @@ from gradir.dialects.base.traced_sizes import int_of
 from gradir.dialects.loopnest.loopnest import BarrierOp, ContractOp, LoopOp, NestOp
 from gradir.passes.analysis.live_bytes import bytes_of
 from gradir.passes.analysis.liveness import all_operands
-from gradir.passes.fusion.views import is_stored_as_yielded
 
 # A group that reads more tensors than this would do little but spill their addresses.
 MOST_INPUTS = 64
@@ -460,4 +459,4 @@ def _writes_in_place(value: SSAValue) -> bool:
     k = results.index(value)
     access, combiner = op.output_accesses[k], op.output_combiners[k]
     in_place = combiner == "none" and access.dims == tuple(range(len(access.rows)))
-    return in_place and is_stored_as_yielded(op, k)
+    return in_place and op.is_stored_as_yielded(k)

@@ -9,7 +9,6 @@ tensors by a little arithmetic (x[:, None] - y): its elements cost less than the
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import prod
 from typing import NamedTuple
 
@@ -20,15 +19,15 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.traits import ConstantLike
 
 from gradir.dialects.base.access import Access, Row
-from gradir.dialects.base.shapes import element_of, shape_of
+from gradir.dialects.base.shapes import shape_of
 from gradir.dialects.building.body import computes
-from gradir.dialects.loopnest.loopnest import ContractOp, IndexOp, LoopOp, NestOp, scalar_type
+from gradir.dialects.loopnest.loopnest import ContractOp, IndexOp, LoopOp, NestOp
 from gradir.passes.analysis.contraction_chains import copied_factors
 from gradir.passes.analysis.edits import erase
 from gradir.passes.fusion.products import make_once
 
-# A product reads a part of a tensor that may die in place if it is PART times larger at most.
-PART = 16
+# A product copies a part of a tensor that may die, if the tensor is more times larger than this.
+MOST_OF_PART = 16
 # Results SMALL times larger than the tensors read for them are computed where they are read, if
 # they take at most MOST_SPREAD_OPS ops of one instruction each.
 SMALL, MOST_SPREAD_OPS = 16, 12
@@ -91,13 +90,8 @@ def is_map(op: Operation) -> bool:
         and op.output_combiners == ["none"]
         and op.output_accesses[0].is_identity
         and not op.inits
-        and is_stored_as_yielded(op, 0)
+        and op.is_stored_as_yielded(0)
     )
-
-
-def is_stored_as_yielded(op: LoopOp, number: int) -> bool:
-    """Whether an output holds the numbers that the body yields; wider ones are rounded in it."""
-    return op.yielded[number].type == scalar_type(element_of(op.output_types[number]))
 
 
 def _inline_into(op: LoopOp, producers: dict[Operation, Producer]) -> None:
@@ -124,7 +118,7 @@ def _may_inline(op: LoopOp, k: int, one: Input, producer: NestOp, known: Produce
         # from outside of a loop or branch: not computed again inside
         return False
     if isinstance(op, ContractOp) and k < op.HIDDEN_INPUTS:
-        return _reads_in_place(op, one, producer)
+        return _may_read_through(op, one, producer)
     if isinstance(op, ContractOp) and any(pad is not None for pad in producer.input_pads):
         return False
     if known.computes and not known.is_number:
@@ -157,7 +151,7 @@ def _spreads(op: LoopOp, producer: NestOp) -> bool:
     )
 
 
-def _reads_in_place(op: ContractOp, factor: Input, producer: NestOp) -> bool:
+def _may_read_through(op: ContractOp, factor: Input, producer: NestOp) -> bool:
     """The factor of a contraction may be read through a view: one that permutes dimensions or drops
     some, or takes a part of each."""
     access = producer.input_accesses[0] if len(producer.inputs) == 1 else None
@@ -165,19 +159,19 @@ def _reads_in_place(op: ContractOp, factor: Input, producer: NestOp) -> bool:
         access is not None
         and producer.input_pads == [None]
         and producer.yielded == list(producer.body.block.args)
-        and all(not row.used or replace(row, constant=0).dim is not None for row in access.rows)
-        and (all(row.constant == 0 for row in access.rows) or _reads_part(op, factor, producer))
+        and all(row.dim is not None or not row.used for row in access.at_zero.rows)
+        and (access.at_zero is access or _may_read_part(op, factor, producer))
     )
 
 
-def _reads_part(op: ContractOp, factor: Input, producer: NestOp) -> bool:
+def _may_read_part(op: ContractOp, factor: Input, producer: NestOp) -> bool:
     """A factor may begin inside of a tensor: no factor is copied in pieces, which begin at row 0,
     and the tensor does not live much longer for it."""
     assert factor.access is not None
     if copied_factors(op) or any(len(row.used) > 1 for row in factor.access.rows):
         return False
     [whole] = producer.inputs
-    is_large = PART * prod(producer.extents) >= prod(shape_of(whole.type))
+    is_large = MOST_OF_PART * prod(producer.extents) >= prod(shape_of(whole.type))
     return is_large or _outlives(whole, op)
 
 

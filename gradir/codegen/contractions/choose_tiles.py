@@ -21,7 +21,7 @@ from gradir.codegen.contractions.product_plan import (
 from gradir.codegen.text.kinds import bytes_of
 from gradir.codegen.text.target import MachineTarget
 from gradir.codegen.text.writer import LINE_BYTES
-from gradir.dialects.base.traced_sizes import UnsizedError, int_of, is_traced, plain
+from gradir.dialects.base.traced_sizes import UnsizedError, int_of, is_surely, is_traced, plain
 
 SHAPES_TO_COMPARE = 4
 # Of a product whose rows are counted by a value: the least rows that have a plan of their own, and
@@ -46,7 +46,7 @@ def plan_product(product: Product, target: MachineTarget, threads: int = 1) -> P
     The plan does not depend on where operands begin in their buffers.
     """
     offsets = product.lhs.offset, product.rhs.offset
-    if not any(map(is_traced, offsets)) and not any(offsets):
+    if all(is_surely(offset, 0) for offset in offsets):
         return _plan_from_zero(product, target, threads)
     found = _plan_from_zero(_with_offsets(product, 0, 0), target, threads)
     return replace(found, product=_with_offsets(found.product, *offsets))

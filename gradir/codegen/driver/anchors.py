@@ -7,8 +7,6 @@ op reads `%x[d0, d1]` behind a pointer that the caller moves. So blocks of one t
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import replace
-from functools import lru_cache
 from typing import cast
 
 from xdsl.ir import Attribute
@@ -41,7 +39,7 @@ def anchored(op: LoopOp, places: Sequence[Hashable]) -> tuple[LoopOp, tuple[int,
     if not any(distances):
         return op, (0,) * len(op.operands)
     begun = [
-        _at_zero(access) if distance and access else access
+        access.at_zero if distance and access else access
         for access, distance in zip(accesses, distances, strict=True)
     ]
     made = op.clone()
@@ -53,20 +51,14 @@ def anchored(op: LoopOp, places: Sequence[Hashable]) -> tuple[LoopOp, tuple[int,
 def _is_summed_in_place(op: LoopOp, number: int) -> bool:
     """Whether an output that starts from its buffer's contents is only touched where the op writes:
     numbers that are summed in a wider type are converted all, before and after."""
-    element = element_of(op.output_types[number])
-    return op.output_combiners[number] == "none" or op.yielded[number].type == element
+    return op.output_combiners[number] == "none" or op.is_stored_as_yielded(number)
 
 
 def _distance(type_: Attribute, access: Access | None) -> int:
     """The bytes from a buffer's begin to the element of iteration 0, if code may begin there: code
     relies on buffers that begin with a line of the cache."""
-    if access is None or not any(row.constant for row in access.rows):
+    if access is None or access.at_zero is access:
         return 0
     shape = cast(ShapedType, type_).get_shape()
     distance = access.strides(shape)[1] * byte_size(element_of(type_))
     return distance if distance > 0 and divides(LINE_BYTES, distance) else 0
-
-
-@lru_cache(maxsize=4096)
-def _at_zero(access: Access) -> Access:
-    return replace(access, rows=tuple(replace(row, constant=0) for row in access.rows))

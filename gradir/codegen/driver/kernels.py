@@ -51,6 +51,16 @@ class EmittedKernel:
     report: KernelReport
 
 
+@dataclass
+class _FoundKernel:
+    """The first op that a kernel is for, how often all of them run, and the kernel once written."""
+
+    op: KernelOp
+    name: str
+    runs: float = 0.0
+    emitted: EmittedKernel | None = None
+
+
 class KernelCache:
     """Emits one kernel for all equal loop ops, and keeps the kernels' error messages.
 
@@ -67,18 +77,15 @@ class KernelCache:
         self.threads = work.threads
         self.messages: list[str] = []
         self.records: list[tuple[int, int]] = []
-        self._kernels: dict[Hashable, EmittedKernel] = {}
-        # by kernel, how often it runs; by loop op, its kernel, and the op that this is written of
-        self._runs: dict[Hashable, float] = {}
-        self._keys: dict[KernelOp, tuple[Hashable, KernelOp]] = {}
+        self._kernels: dict[Hashable, _FoundKernel] = {}
         # an op is asked for twice: for the costs of its phases, and for their calls
-        self._of_ops: dict[KernelOp, EmittedKernel] = {}
+        self._of_ops: dict[KernelOp, _FoundKernel] = {}
         # by loop op, the bytes between the begin of each operand and where its kernel begins
         self.distances: dict[KernelOp, tuple[int, ...]] = {}
         self._own_record: int | None = None
 
     def all(self) -> list[EmittedKernel]:
-        return list(self._kernels.values())
+        return [found.emitted for found in self._kernels.values() if found.emitted is not None]
 
     def find_kernels(self, block: Block, executions: float = 1.0) -> None:
         """Find the kernel of each loop op in a block and its regions, and count its runs.
@@ -87,34 +94,32 @@ class KernelCache:
         """
         for op in block.ops:
             if isinstance(op, KernelOp):
-                key, _ = self._keys[op] = self._key_of(op)
-                self._runs[key] = self._runs.get(key, 0.0) + executions
+                found = self._of_ops[op] = self._found(op)
+                found.runs += executions
             elif is_control_flow(op):
                 for inner in blocks_of(op):
                     self.find_kernels(inner, executions * trips_or_many(op))
 
     def emitted(self, op: KernelOp) -> EmittedKernel:
         """The kernel of `op`, which is written to the module if no equal op was before."""
-        known = self._of_ops.get(op)
-        if known is None:
-            known = self._of_ops[op] = self._new_or_equal(op)
-        return known
+        found = self._of_ops[op]
+        if found.emitted is None:
+            found.emitted = self._write(found)
+            _erase_moved(found.op)
+        return found.emitted
 
-    def _new_or_equal(self, op: KernelOp) -> EmittedKernel:
-        key, kernel_op = self._keys.pop(op)
+    def _found(self, op: KernelOp) -> _FoundKernel:
+        """The kernel of an op, which may be that of an equal op before."""
+        places = [self.buffers[operand].place for operand in op.operands]
+        kernel_op = self._moved(op, places) if isinstance(op, LoopOp) else op
+        key = kernel_key(kernel_op, places)
         known = self._kernels.get(key)
         if known is None:
             name = f"{op.name.partition('.')[2]}_{len(self._kernels)}"
-            known = self._kernels[key] = self._write(kernel_op, name, self._runs[key])
-        if kernel_op is not op:
-            kernel_op.erase()
+            known = self._kernels[key] = _FoundKernel(kernel_op, name)
+        else:
+            _erase_moved(kernel_op)
         return known
-
-    def _key_of(self, op: KernelOp) -> tuple[Hashable, KernelOp]:
-        """What the kernel of `op` shares with equal ones, and the op that it is written of."""
-        places = [self.buffers[operand].place for operand in op.operands]
-        kernel_op = self._moved(op, places) if isinstance(op, LoopOp) else op
-        return kernel_key(kernel_op, places), kernel_op
 
     def _moved(self, op: LoopOp, places: Sequence[Hashable]) -> LoopOp:
         """The op with accesses that begin at 0, or itself where it would be planned otherwise."""
@@ -134,11 +139,11 @@ class KernelCache:
         wanted = [contract_scratch_bytes(each, self.target, threads) for each in (op, moved)]
         return wanted[0] == wanted[1]
 
-    def _write(self, op: KernelOp, name: str, runs: float) -> EmittedKernel:
-        kernel = self._emit(op, name)
-        self.modules.add_kernel(kernel, runs * sum(cost_of(p.cost) for p in kernel.phases))
+    def _write(self, found: _FoundKernel) -> EmittedKernel:
+        kernel = self._emit(found.op, found.name)
+        self.modules.add_kernel(kernel, found.runs * sum(cost_of(p.cost) for p in kernel.phases))
         phases = [PhaseReport(p.items, p.cost, self.work.is_shared(p)) for p in kernel.phases]
-        report = KernelReport(name, op.name, tuple(phases))
+        report = KernelReport(found.name, found.op.name, tuple(phases))
         return EmittedKernel(kernel, self._error_record(kernel), report)
 
     def phases(
@@ -187,3 +192,9 @@ class KernelCache:
         if self._own_record is not None:
             self.records.append((self._own_record, len(self.messages)))
             self.messages += messages
+
+
+def _erase_moved(op: KernelOp) -> None:
+    """Erase an op with moved pointers, which stands in no block, once nothing is written of it."""
+    if op.parent is None:
+        op.erase()

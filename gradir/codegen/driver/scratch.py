@@ -7,13 +7,15 @@ scratch; the number is written on it, and code generation reads it there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i8, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
+from gradir.cache.memory import Store
 from gradir.codegen.kernel_key import kernel_key
 from gradir.codegen.nests.kernel import nest_scratch_bytes
 from gradir.codegen.text.target import MachineTarget
@@ -50,26 +52,21 @@ def allocate_scratch(module: ModuleOp, target: MachineTarget, threads: int) -> N
                 function,
             )
         check_on_buffers(function, "gradir-allocate-scratch")
-    sizes: dict[Hashable, int] = {}
-
-    def size_once(op: RowsOp | NestOp, plan: Callable[[], int]) -> int:
-        """The bytes that an op wants; of equal ops one is planned."""
-        key = kernel_key(op, op.operands)
-        if key not in sizes:
-            sizes[key] = plan()
-        return sizes[key]
-
+    # of equal ops, one is planned
+    sizes = Store[Hashable, int]()
     for op in list(module.walk()):
         if isinstance(op, RowsOp):
             op.attributes[THREADS] = IntegerAttr(threads, i64)
             # of its blocks and sums; its nests have none
-            if size := size_once(op, lambda op=op: rows_scratch_bytes(op, target, threads)):
+            plan = partial(rows_scratch_bytes, op, target, threads)
+            if size := sizes.find_or_make(kernel_key(op, op.operands), plan):
                 op.take_scratch(_alloc(op, size))
         elif isinstance(op, ContractOp) and _may_want_scratch(op):
             op.attributes[THREADS] = IntegerAttr(threads, i64)
             _attach(op, contract_scratch_bytes(op, target, threads))
         elif isinstance(op, NestOp) and _may_want_scratch(op):
-            _attach(op, size_once(op, lambda op=op: nest_scratch_bytes(op, target)))
+            plan = partial(nest_scratch_bytes, op, target)
+            _attach(op, sizes.find_or_make(kernel_key(op, op.operands), plan))
 
 
 def _may_want_scratch(op: LoopOp) -> bool:
